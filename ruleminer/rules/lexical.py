@@ -1,0 +1,80 @@
+"""Lexical forms: the one text that stands for a value on every engine (docs/architecture.md, "Values")."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from ruleminer.rules.values import Kind, Scalar, kind_of
+
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?")
+
+
+def lexical_form(value: Scalar) -> str:
+    """The lexical form of a Python value.
+
+    >>> lexical_form(Decimal("12.300000")), lexical_form(True), lexical_form(datetime(2014, 5, 4, 10))
+    ('12.3', 'true', '2014-05-04 10:00:00')
+    """
+    match kind_of(value):
+        case Kind.BOOLEAN:
+            return "true" if value else "false"
+        case Kind.DECIMAL:
+            return number_form(str(value))
+        case Kind.TIMESTAMP:
+            assert isinstance(value, datetime)
+            return timestamp_form(value)
+        case _:
+            return str(value)
+
+
+def number_form(text: str) -> str:
+    """A number's text without sign +, leading zeros, or zeros behind the last decimal that counts."""
+    number = Decimal(text)
+    if number == number.to_integral_value():
+        return str(int(number))
+    return format(number.normalize(), "f")
+
+
+def timestamp_form(value: datetime) -> str:
+    """A timestamp's text: in UTC if it has a zone, with a blank between date and time."""
+    if value.tzinfo is not None:
+        value = value.astimezone(UTC).replace(tzinfo=None)
+    text = value.isoformat(" ")
+    return text.rstrip("0") if "." in text else text
+
+
+def family(kind: Kind) -> Kind:
+    """Integers and decimals are one family, numbers (named by DECIMAL); each other kind stands alone."""
+    return Kind.DECIMAL if kind is Kind.INTEGER else kind
+
+
+def readings(text: str, kind: Kind | None = None) -> tuple[tuple[Kind, str], ...]:
+    """All (family, lexical form) pairs that an argument's text admits; only those of `kind` if it is given.
+
+    >>> readings("1400")
+    ((<Kind.TEXT: 'text'>, '1400'), (<Kind.DECIMAL: 'decimal'>, '1400'))
+    """
+    found: list[tuple[Kind, str]] = [(Kind.TEXT, text)]
+    if _NUMBER.fullmatch(text):
+        found.append((Kind.DECIMAL, number_form(text)))
+    elif text in ("true", "false"):
+        found.append((Kind.BOOLEAN, text))
+    elif _DATE.fullmatch(text) and _parses(date.fromisoformat, text):
+        found.append((Kind.DATE, text))
+    elif _TIMESTAMP.fullmatch(text) and _parses(datetime.fromisoformat, text):
+        found.append((Kind.TIMESTAMP, timestamp_form(datetime.fromisoformat(text))))
+    if kind is None:
+        return tuple(found)
+    return tuple(reading for reading in found if reading[0] is family(kind))
+
+
+def _parses(parse: object, text: str) -> bool:
+    try:
+        parse(text)  # type: ignore[operator]
+    except ValueError:
+        return False
+    return True
