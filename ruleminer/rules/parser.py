@@ -1,0 +1,315 @@
+"""Text → rule: the parser of the rule language, for rules and for templates.
+
+    rule        predicate "(" variable, ... ")" "<-" item, ...
+    item        table "(" column ":" term, ... ")"   |   variable "=" part "++" ...
+    term        variable | 12 | 1.5 | true | 2014-05-04 | 2014-05-04T10:00:00 | "text"
+    part        "text" | variable
+    template    name ":" rule, with ?slots for names and constants, "?*: a..." and "x = concat(a...)"
+
+A name that is not letters, digits, `_` and `-` stands in double quotes, as a text does. `#` starts a comment.
+The parser is by hand, over one regular expression: datasets hold hundreds of thousands of rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import NamedTuple, NoReturn
+
+from ruleminer.errors import SyntaxProblem
+from ruleminer.rules.templates import (
+    AtomPattern,
+    Name,
+    PatternTerm,
+    Restriction,
+    Slot,
+    Spread,
+    Template,
+)
+from ruleminer.rules.values import Concat, Constant, Kind, Rule, Variable
+
+_TOKEN = re.compile(
+    r"""(?P<blank>(?:\s|\#[^\n]*)+)
+    |(?P<timestamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)
+    |(?P<date>\d{4}-\d\d-\d\d)
+    |(?P<decimal>-?\d+\.\d+)
+    |(?P<integer>-?\d+)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_-]*)
+    |(?P<text>"(?:[^"\\\n]|\\.)*")
+    |(?P<slot>\?(?:[A-Za-z_]\w*|\*))
+    |(?P<mark><-|\+\+|\.\.\.|[(),:=@])""",
+    re.VERBOSE,
+)
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_UNESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+
+
+def parse_rule(text: str, source: str = "") -> Rule:
+    """The one rule that the text holds."""
+    rules = list(parse_rules(text, source))
+    if len(rules) != 1:
+        raise SyntaxProblem(f"expected one rule, found {len(rules)}", 1, 1, source)
+    return rules[0]
+
+
+def parse_rules(text: str, source: str = "") -> Iterator[Rule]:
+    """All rules of a text, one after the other; line breaks do not matter."""
+    parser = _Parser(text, source)
+    while not parser.at("end"):
+        start = parser.token
+        pattern = parser.pattern("")
+        try:
+            yield pattern.ground()
+        except ValueError as problem:
+            parser.fail(str(problem), start)
+
+
+def parse_templates(text: str, source: str = "") -> Iterator[Template]:
+    """All templates of a text, each `name: rule with slots`."""
+    parser = _Parser(text, source)
+    seen: set[str] = set()
+    while not parser.at("end"):
+        label = parser.expect("name", "the name of a template")
+        if label.text in seen:
+            parser.fail(f"a second template called {label.text}", label)
+        seen.add(label.text)
+        parser.expect(":", "':' behind the template's name")
+        yield parser.pattern(label.text)
+
+
+class _Token(NamedTuple):
+    kind: str  # a group of _TOKEN, a mark itself, or "end"
+    text: str
+    start: int
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text, self.source = text, source
+        self.tokens = self._tokens()
+        self.token = next(self.tokens)
+
+    def _tokens(self) -> Iterator[_Token]:
+        position = 0
+        while position < len(self.text):
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                character = self.text[position]
+                what = (
+                    "text without closing quote"
+                    if character == '"'
+                    else f"unexpected character {character!r}"
+                )
+                self.fail(what, _Token("", "", position))
+            position = match.end()
+            kind = str(match.lastgroup)
+            if kind != "blank":
+                yield _Token(match.group() if kind == "mark" else kind, match.group(), match.start())
+        yield _Token("end", "the end of the text", position)
+
+    def fail(self, message: str, token: _Token) -> NoReturn:
+        """Raise, pointing at a token."""
+        before = self.text[: token.start]
+        line = before.count("\n") + 1
+        raise SyntaxProblem(message, line, token.start - (before.rfind("\n") + 1) + 1, self.source)
+
+    def at(self, *kinds: str) -> bool:
+        return self.token.kind in kinds
+
+    def take(self) -> _Token:
+        token = self.token
+        self.token = next(self.tokens, token)
+        return token
+
+    def accept(self, kind: str) -> bool:
+        found = self.at(kind)
+        if found:
+            self.take()
+        return found
+
+    def expect(self, kind: str, what: str) -> _Token:
+        if not self.at(kind):
+            self.fail(f"expected {what}, found {self.token.text}", self.token)
+        return self.take()
+
+    def pattern(self, name: str) -> Template:
+        """One rule or template body; the label has been read."""
+        start = self.token
+        predicate = self.name("a predicate")
+        self.expect("(", "'(' behind the predicate")
+        arguments = [self.variable("a variable of the head")]
+        while self.accept(","):
+            arguments.append(self.variable("a variable of the head"))
+        self.expect(")", "',' or ')' in the head")
+        self.expect("<-", "'<-' behind the head")
+        atoms: list[AtomPattern] = []
+        definitions: list[tuple[Variable, Concat | Spread]] = []
+        while True:
+            item = self.token
+            subject = self.name("a table or a definition")
+            if self.accept("="):
+                if not isinstance(subject, str) or item.kind != "name":
+                    self.fail("only a variable can be defined by '='", item)
+                definitions.append((Variable(subject), self.concatenation()))
+            else:
+                atoms.append(self.atom(subject))
+            if not self.accept(","):
+                break
+        template = Template(name, predicate, tuple(arguments), tuple(atoms), tuple(definitions))
+        problem = binding_problem(template)
+        if problem:
+            self.fail(problem, start)
+        return template
+
+    def name(self, what: str) -> Name:
+        if self.at("slot"):
+            return self.slot()
+        if self.at("text"):
+            return self.unquoted(self.take())
+        return self.expect("name", what).text
+
+    def slot(self) -> Slot:
+        name = self.take().text[1:]
+        if not self.accept("@"):
+            return Slot(name)
+        word = self.expect("name", "'key' or 'link' behind '@'")
+        if word.text not in (*Restriction,):
+            self.fail(f"expected 'key' or 'link' behind '@', found {word.text}", word)
+        return Slot(name, Restriction(word.text))
+
+    def variable(self, what: str) -> Variable:
+        token = self.expect("name", what)
+        if token.text in ("true", "false"):
+            self.fail(f"{token.text} is a constant, not a variable", token)
+        return Variable(token.text)
+
+    def atom(self, table: Name) -> AtomPattern:
+        self.expect("(", "'(' behind the table")
+        columns: list[tuple[Name, PatternTerm]] = []
+        spreads: list[Spread] = []
+        while True:
+            start = self.token
+            column = self.name("a column")
+            self.expect(":", "':' behind the column")
+            if column == Slot("*"):
+                spreads.append(self.spread())
+            else:
+                if column in (seen for seen, _ in columns):
+                    self.fail(f"column {start.text} stands twice in one atom", start)
+                columns.append((column, self.term()))
+            if not self.accept(","):
+                break
+        self.expect(")", "',' or ')' in the atom")
+        return AtomPattern(table, tuple(columns), tuple(spreads))
+
+    def spread(self) -> Spread:
+        name = self.variable("a variable behind '?*:'").name
+        self.expect("...", "'...' behind the variable")
+        return Spread(name)
+
+    def term(self) -> PatternTerm:
+        token = self.token
+        if token.kind == "slot":
+            if token.text == "?*":
+                self.fail("?* stands for columns, not for a constant", token)
+            return self.slot()
+        if token.kind == "name" and token.text not in ("true", "false"):
+            return Variable(self.take().text)
+        return self.constant()
+
+    def constant(self) -> Constant:
+        token = self.take()
+        try:
+            match token.kind:
+                case "name":
+                    return Constant(Kind.BOOLEAN, token.text == "true")
+                case "integer":
+                    return Constant(Kind.INTEGER, int(token.text))
+                case "decimal":
+                    return Constant(Kind.DECIMAL, Decimal(token.text))
+                case "date":
+                    return Constant(Kind.DATE, date.fromisoformat(token.text))
+                case "timestamp":
+                    return Constant(Kind.TIMESTAMP, datetime.fromisoformat(token.text))
+                case "text":
+                    return Constant(Kind.TEXT, self.unquoted(token))
+                case _:
+                    self.fail(f"expected a variable or a constant, found {token.text}", token)
+        except ValueError:
+            self.fail(f"{token.text} is not a valid {token.kind}", token)
+
+    def concatenation(self) -> Concat | Spread:
+        if self.token.kind == "name" and self.token.text == "concat":
+            word = self.take()
+            if self.accept("("):
+                spread = self.spread()
+                self.expect(")", "')' behind concat")
+                return spread
+            parts: list[str | Variable] = [Variable(word.text)]
+        else:
+            parts = [self.part()]
+        while self.accept("++"):
+            parts.append(self.part())
+        return Concat(joined(parts))
+
+    def part(self) -> str | Variable:
+        if self.at("text"):
+            return self.unquoted(self.take())
+        return self.variable("a text or a variable")
+
+    def unquoted(self, token: _Token) -> str:
+        def replace(match: re.Match[str]) -> str:
+            code, character = match.groups()
+            if code:
+                return chr(int(code, 16))
+            if character not in _ESCAPES:
+                self.fail(f"unknown escape \\{character}", _Token("", "", token.start + 1 + match.start()))
+            return _ESCAPES[character]
+
+        return _UNESCAPE.sub(replace, token.text[1:-1])
+
+
+def joined(parts: Sequence[str | Variable]) -> tuple[str | Variable, ...]:
+    """The parts of a concatenation with neighbouring texts as one and empty ones gone."""
+    result: list[str | Variable] = []
+    for part in parts:
+        if isinstance(part, str) and result and isinstance(result[-1], str):
+            result[-1] += part
+        elif part != "":
+            result.append(part)
+    return tuple(result)
+
+
+def binding_problem(template: Template) -> str | None:
+    """Why the pattern is not a rule that can derive anything, or None: every variable must be bound once."""
+    in_body = {term for atom in template.body for _, term in atom.columns if isinstance(term, Variable)}
+    spreads = [spread for atom in template.body for spread in atom.spreads]
+    if not template.body:
+        return "the body names no table"
+    if len(set(spreads)) < len(spreads):
+        return "two places '?*' with the same variable"
+    defined: set[Variable] = set()
+    for variable, definition in template.definitions:
+        if variable in in_body or variable in defined:
+            return f"variable {variable.name} is bound twice"
+        defined.add(variable)
+        if isinstance(definition, Spread):
+            if definition not in spreads:
+                return f"nothing binds {definition.name}...: write '?*: {definition.name}...' in an atom"
+            continue
+        for part in definition.parts:
+            if isinstance(part, Variable) and part not in in_body:
+                return f"nothing binds variable {part.name}: it stands in no atom of the body"
+    for spread in spreads:
+        if sum(definition == spread for _, definition in template.definitions) != 1:
+            return f"{spread.name}... must be used by exactly one concat({spread.name}...)"
+    for variable in template.arguments:
+        if variable not in in_body | defined:
+            return f"nothing binds variable {variable.name} of the head"
+    if isinstance(template.predicate, Slot) and template.predicate.name == "*":
+        return "?* stands for columns, not for a predicate"
+    return None

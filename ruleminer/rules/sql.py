@@ -1,0 +1,198 @@
+"""Rule → SQL: the query that returns what a rule derives, with identifiers quoted and constants bound.
+
+    Author(x) <- Person(ID: x, is_Author: true)
+    SELECT DISTINCT t1."ID" AS "x" FROM "Person" AS t1 WHERE t1."is_Author" = ? AND t1."ID" IS NOT NULL
+
+A column that a rule names is not NULL: a rule speaks of values, and NULL is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ruleminer.rules.lexical import timestamp_form
+from ruleminer.rules.values import Concat, Constant, Kind, Rule, Scalar, Variable
+
+DIALECTS = ("duckdb", "postgres", "sqlite")
+
+# Stands for a bound value until the statement is printed; no database admits it in a name.
+_BOUND = "\0"
+
+_FLOATS = ("float", "double", "real")
+_TEXTS = ("char", "text", "clob", "string")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement and the values of its placeholders, in order: `?`, or `%s` on PostgreSQL."""
+
+    sql: str
+    parameters: tuple[Scalar | float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """What SQL for a column depends on: its kind, and its type in the words of its database."""
+
+    kind: Kind
+    sql_type: str
+
+    @property
+    def is_float(self) -> bool:
+        return self.sql_type.lower().startswith(_FLOATS)
+
+    @property
+    def is_text(self) -> bool:
+        return any(word in self.sql_type.lower() for word in _TEXTS)
+
+    @property
+    def has_zone(self) -> bool:
+        return "with time zone" in self.sql_type.lower() or "timestamptz" in self.sql_type.lower()
+
+
+TypeOf = Callable[[str, str], ColumnType]
+
+
+def rule_query(rule: Rule, dialect: str, types: TypeOf | None = None) -> Query:
+    """The distinct tuples the rule derives, one column per argument, named like its variable.
+
+    With `types`, arguments come as their lexical forms (text, alike on every engine) and columns that only a cast
+    makes comparable (uuid, json, …) are cast; without, they come as the database has them.
+    """
+    return _Builder(rule, dialect, types).query()
+
+
+def lexical_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.Expression:
+    """The expression for the lexical form of a column (docs/architecture.md, "Values and their kinds")."""
+    if column.kind is Kind.DECIMAL:
+        return _number_sql(value, column, dialect)
+    if column.kind is Kind.BOOLEAN and dialect == "sqlite":  # SQLite keeps truth as 0 and 1
+        return (
+            exp.case().when(exp.paren(value), exp.Literal.string("true")).else_(exp.Literal.string("false"))
+        )
+    if column.kind is Kind.TIMESTAMP:
+        if dialect == "sqlite":  # and timestamps as text, with or without the T
+            return exp.func("REPLACE", as_text(value), exp.Literal.string("T"), exp.Literal.string(" "))
+        if column.has_zone:
+            value = exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
+    return as_text(value)
+
+
+def _number_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.Expression:
+    """Decimals and floats without trailing zeros; floats are rounded to 12 places, where engines still agree."""
+    if dialect == "postgres":
+        if column.is_float:
+            value = exp.func("ROUND", exp.cast(value, "numeric"), exp.Literal.number(12))
+        return as_text(exp.Anonymous(this="trim_scale", expressions=[value]))
+    if dialect == "sqlite":
+        # %.12f of a whole number ends in zeros only, so both cases are the same two trims.
+        text: exp.Expression = exp.Anonymous(this="printf", expressions=[exp.Literal.string("%.12f"), value])
+        return _without_zeros(text)
+    if column.is_float:
+        value = exp.cast(value, "DECIMAL(38,12)")
+    text = as_text(value)
+    dot = exp.Anonymous(this="contains", expressions=[text, exp.Literal.string(".")])
+    return exp.case().when(dot, _without_zeros(text)).else_(text.copy())
+
+
+def _without_zeros(text: exp.Expression) -> exp.Expression:
+    trimmed = exp.Anonymous(this="rtrim", expressions=[text.copy(), exp.Literal.string("0")])
+    return exp.Anonymous(this="rtrim", expressions=[trimmed, exp.Literal.string(".")])
+
+
+def as_text(value: exp.Expression) -> exp.Expression:
+    """The engine's own cast to text."""
+    return exp.cast(value.copy(), "text")
+
+
+def identifier(name: str) -> exp.Identifier:
+    """A quoted identifier."""
+    return exp.to_identifier(name, quoted=True)
+
+
+def bound_value(value: Scalar, dialect: str) -> Scalar | float:
+    """A constant as the engine's driver takes it: SQLite has no truth values, dates or decimals of its own."""
+    if dialect != "sqlite":
+        return value
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, datetime):
+        return timestamp_form(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return float(value) if isinstance(value, Decimal) else value
+
+
+class _Builder:
+    """Builds one statement, collecting the bound values in the order in which they are printed."""
+
+    def __init__(self, rule: Rule, dialect: str, types: TypeOf | None) -> None:
+        if dialect not in DIALECTS:
+            raise ValueError(f"unknown dialect {dialect}")
+        self.rule, self.dialect, self.types = rule, dialect, types
+        self.parameters: list[Scalar | float] = []
+        self.places: dict[Variable, list[tuple[exp.Expression, ColumnType | None]]] = {}
+        for number, atom in enumerate(rule.body, start=1):
+            for column, term in atom.columns:
+                if isinstance(term, Variable):
+                    self.places.setdefault(term, []).append(self.column(number, atom.table, column))
+
+    def query(self) -> Query:
+        selected = (exp.alias_(self.argument(v), identifier(v.name)) for v in self.rule.arguments)
+        statement = exp.select(*selected).distinct()
+        tables = [
+            exp.alias_(exp.Table(this=identifier(atom.table)), f"t{number}", table=True)
+            for number, atom in enumerate(self.rule.body, start=1)
+        ]
+        statement = statement.from_(tables[0])
+        for table in tables[1:]:
+            statement = statement.join(table, join_type="cross")
+        statement = statement.where(*self.conditions())
+        sql = statement.sql(self.dialect)
+        if self.dialect == "postgres":
+            sql = sql.replace("%", "%%").replace(_BOUND, "%s")
+        return Query(sql.replace(_BOUND, "?"), tuple(self.parameters))
+
+    def column(self, number: int, table: str, column: str) -> tuple[exp.Expression, ColumnType | None]:
+        place: exp.Expression = exp.Column(this=identifier(column), table=exp.to_identifier(f"t{number}"))
+        column_type = self.types(table, column) if self.types else None
+        if column_type and column_type.kind is Kind.TEXT and not column_type.is_text:
+            place = as_text(place)
+        return place, column_type
+
+    def argument(self, argument: Variable) -> exp.Expression:
+        concat = self.rule.definition_of(argument)
+        if concat is not None:
+            return self.concatenation(concat)
+        place, column_type = self.places[argument][0]
+        return lexical_sql(place, column_type, self.dialect) if column_type else place.copy()
+
+    def concatenation(self, concat: Concat) -> exp.Expression:
+        parts = [
+            exp.cast(self.bind(part), "text") if isinstance(part, str) else as_text(self.places[part][0][0])
+            for part in concat.parts or ("",)
+        ]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = exp.DPipe(this=whole, expression=part)
+        return whole
+
+    def conditions(self) -> Iterable[exp.Expression]:
+        for number, atom in enumerate(self.rule.body, start=1):
+            for column, term in atom.columns:
+                if isinstance(term, Constant):
+                    place, _ = self.column(number, atom.table, column)
+                    yield exp.EQ(this=place, expression=self.bind(term.value))
+        for (first, _), *others in self.places.values():
+            yield exp.Is(this=first.copy(), expression=exp.Null()).not_()
+            for other, _ in others:
+                yield exp.EQ(this=first.copy(), expression=other)
+
+    def bind(self, value: Scalar) -> exp.Expression:
+        self.parameters.append(bound_value(value, self.dialect))
+        return exp.Var(this=_BOUND)

@@ -1,0 +1,81 @@
+"""Templates as values: rules with slots, which range over what their place admits.
+
+    class-by-flag:  ?H(x) <- ?T(?C: x, ?D: ?k)
+    class-by-iri:   ?H(x) <- ?T(?*: a...), x = concat(a...)
+
+A slot in front of a parenthesis stands for a predicate or a table, before a colon for a column, behind one for
+a constant. `?*: a...` takes as many columns as a concatenation needs. A column slot may be restricted:
+`?C@key` to columns that are a key of their table on their own, `?C@link` to columns that are a foreign key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ruleminer.rules.values import Atom, Concat, Constant, Rule, Variable
+
+
+class Restriction(StrEnum):
+    """What a column slot may be narrowed to."""
+
+    KEY = "key"
+    LINK = "link"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A template variable, such as `?T`."""
+
+    name: str
+    restriction: Restriction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """As many variables as needed: the `a...` of `?*: a...` and `concat(a...)`."""
+
+    name: str
+
+
+Name = str | Slot
+PatternTerm = Variable | Constant | Slot
+
+
+@dataclass(frozen=True, slots=True)
+class AtomPattern:
+    """An atom whose names and constants may be slots; `spreads` are its `?*: a...` places."""
+
+    table: Name
+    columns: tuple[tuple[Name, PatternTerm], ...]
+    spreads: tuple[Spread, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A named pattern of rules."""
+
+    name: str
+    predicate: Name
+    arguments: tuple[Variable, ...]
+    body: tuple[AtomPattern, ...]
+    definitions: tuple[tuple[Variable, Concat | Spread], ...] = ()
+
+    def slots(self) -> Iterator[Slot]:
+        """All slots, in reading order, repeats included."""
+        names: list[object] = [self.predicate]
+        for atom in self.body:
+            names.append(atom.table)
+            names.extend(part for column in atom.columns for part in column)
+        yield from (name for name in names if isinstance(name, Slot))
+
+    def ground(self) -> Rule:
+        """The rule this is when it has no slot; ValueError names the first one otherwise."""
+        for slot in self.slots():
+            raise ValueError(f"?{slot.name} is a template variable; a rule has none")
+        if any(atom.spreads for atom in self.body):
+            raise ValueError("?* belongs in a template; a rule names its columns")
+        atoms = tuple(Atom(str(atom.table), tuple(atom.columns)) for atom in self.body)  # type: ignore[arg-type]
+        definitions = tuple((v, c) for v, c in self.definitions if isinstance(c, Concat))
+        return Rule(str(self.predicate), self.arguments, atoms, definitions)
