@@ -99,11 +99,7 @@ class _Parser:
             match = _TOKEN.match(self.text, position)
             if match is None:
                 character = self.text[position]
-                what = (
-                    "text without closing quote"
-                    if character == '"'
-                    else f"unexpected character {character!r}"
-                )
+                what = "text without closing quote" if character == '"' else f"unexpected character {character!r}"
                 self.fail(what, _Token("", "", position))
             position = match.end()
             kind = str(match.lastgroup)

@@ -28,9 +28,7 @@ def atom_text(atom: Atom) -> str:
 
 def concat_text(concat: Concat) -> str:
     """`"http://example.org/" ++ a`."""
-    return " ++ ".join(
-        quoted_text(part) if isinstance(part, str) else part.name for part in concat.parts or ("",)
-    )
+    return " ++ ".join(quoted_text(part) if isinstance(part, str) else part.name for part in concat.parts or ("",))
 
 
 def name_text(name: str) -> str:

@@ -72,12 +72,10 @@ def lexical_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.
     if column.kind is Kind.DECIMAL:
         return _number_sql(value, column, dialect)
     if column.kind is Kind.BOOLEAN and dialect == "sqlite":  # SQLite keeps truth as 0 and 1
-        return (
-            exp.case().when(exp.paren(value), exp.Literal.string("true")).else_(exp.Literal.string("false"))
-        )
+        return exp.case().when(exp.paren(value), exp.Literal.string("true")).else_(exp.Literal.string("false"))
     if column.kind is Kind.TIMESTAMP:
         if dialect == "sqlite":  # and timestamps as text, with or without the T
-            return exp.func("REPLACE", as_text(value), exp.Literal.string("T"), exp.Literal.string(" "))
+            return _call("REPLACE", as_text(value), exp.Literal.string("T"), exp.Literal.string(" "))
         if column.has_zone:
             value = exp.AtTimeZone(this=value, zone=exp.Literal.string("UTC"))
     return as_text(value)
@@ -87,22 +85,25 @@ def _number_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.
     """Decimals and floats without trailing zeros; floats are rounded to 12 places, where engines still agree."""
     if dialect == "postgres":
         if column.is_float:
-            value = exp.func("ROUND", exp.cast(value, "numeric"), exp.Literal.number(12))
-        return as_text(exp.Anonymous(this="trim_scale", expressions=[value]))
+            value = _call("ROUND", exp.cast(value, "numeric"), exp.Literal.number(12))
+        return as_text(_call("TRIM_SCALE", value))
     if dialect == "sqlite":
         # %.12f of a whole number ends in zeros only, so both cases are the same two trims.
-        text: exp.Expression = exp.Anonymous(this="printf", expressions=[exp.Literal.string("%.12f"), value])
-        return _without_zeros(text)
+        return _without_zeros(_call("PRINTF", exp.Literal.string("%.12f"), value))
     if column.is_float:
         value = exp.cast(value, "DECIMAL(38,12)")
     text = as_text(value)
-    dot = exp.Anonymous(this="contains", expressions=[text, exp.Literal.string(".")])
+    dot = _call("CONTAINS", text, exp.Literal.string("."))
     return exp.case().when(dot, _without_zeros(text)).else_(text.copy())
 
 
 def _without_zeros(text: exp.Expression) -> exp.Expression:
-    trimmed = exp.Anonymous(this="rtrim", expressions=[text.copy(), exp.Literal.string("0")])
-    return exp.Anonymous(this="rtrim", expressions=[trimmed, exp.Literal.string(".")])
+    trimmed = _call("RTRIM", text.copy(), exp.Literal.string("0"))
+    return _call("RTRIM", trimmed, exp.Literal.string("."))
+
+
+def _call(function: str, *arguments: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=function, expressions=list(arguments))
 
 
 def as_text(value: exp.Expression) -> exp.Expression:
