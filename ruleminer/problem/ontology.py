@@ -1,0 +1,291 @@
+"""Ontologies: the classes and properties a mapping may derive, and the names rules call them by.
+
+A predicate is called by its local name (`Author`, `co-writePaper`) where that is unique in the ontology, else by
+its prefixed name (`npd-v2:name`), else by its IRI. Imports are not followed; anonymous classes other than unions
+are left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeGuard
+
+from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, URIRef
+from rdflib.collection import Collection
+from rdflib.term import Node
+
+from ruleminer.errors import InputError
+from ruleminer.problem.rdf import parse_graph, read_bytes
+
+_BUILT_IN = tuple(str(vocabulary) for vocabulary in (OWL, RDF, RDFS, XSD))
+_LOCAL_NAME = re.compile(r"[^#/:]+$")
+
+
+class PropertyKind(StrEnum):
+    """What a property leads to: another entity, or a value."""
+
+    OBJECT = "object"
+    DATATYPE = "datatype"
+
+
+@dataclass(frozen=True, slots=True)
+class OntologyClass:
+    """A named class; `parents` and `equivalents` are IRIs of named classes."""
+
+    iri: str
+    name: str
+    labels: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    equivalents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property; a union of classes as domain or range is listed member by member."""
+
+    iri: str
+    name: str
+    kind: PropertyKind
+    labels: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    ranges: tuple[str, ...] = ()
+    parents: tuple[str, ...] = ()
+    inverses: tuple[str, ...] = ()
+    equivalents: tuple[str, ...] = ()
+
+
+Term = OntologyClass | Property
+
+# RODI's pairs ask for these two, which no ontology declares.
+_ANNOTATIONS = tuple(
+    Property(str(iri), f"rdfs:{iri.fragment}", PropertyKind.DATATYPE, ranges=(str(XSD.string),))
+    for iri in (RDFS.label, RDFS.comment)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ontology:
+    """The vocabulary of a mapping, in the order of the terms' names."""
+
+    classes: tuple[OntologyClass, ...]
+    properties: tuple[Property, ...]
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    sha256: str = ""
+    _by_iri: Mapping[str, Term] = field(init=False, repr=False, compare=False)
+    _by_local_name: Mapping[str, tuple[Term, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        own: tuple[Term, ...] = (*self.classes, *self.properties)
+        by_local_name: dict[str, list[Term]] = defaultdict(list)
+        for term in own:
+            by_local_name[local_name(term.iri)].append(term)
+        annotations = [
+            _named(term, local_name(term.iri)) if local_name(term.iri) not in by_local_name else term
+            for term in _ANNOTATIONS
+        ]
+        for term in annotations:
+            by_local_name[local_name(term.iri)].append(term)
+        object.__setattr__(self, "_by_iri", {term.iri: term for term in (*annotations, *own)})
+        object.__setattr__(self, "_by_local_name", {name: tuple(terms) for name, terms in by_local_name.items()})
+
+    def get(self, iri: str) -> Term | None:
+        """The term with this IRI, rdfs:label and rdfs:comment included."""
+        return self._by_iri.get(iri)
+
+    def find(self, name: str) -> Term:
+        """The term with this IRI, prefixed name or local name; a name that fits none or several is an error.
+
+        A local name that rdfs:label or rdfs:comment share with a declared term means the declared one.
+        """
+        if term := self._by_iri.get(name):
+            return term
+        prefix, colon, rest = name.partition(":")
+        if colon and prefix in {**_STANDARD_PREFIXES, **self.prefixes}:
+            term = self._by_iri.get({**_STANDARD_PREFIXES, **self.prefixes}[prefix] + rest)
+            if term:
+                return term
+        matches = self._by_local_name.get(name, ())
+        if len(matches) > 1:
+            matches = tuple(term for term in matches if not term.iri.startswith(_BUILT_IN)) or matches
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            names = ", ".join(sorted(term.name for term in matches))
+            raise InputError(f"{name} is ambiguous in the ontology: {names}; use one of these names")
+        near = difflib.get_close_matches(name, self._by_local_name, n=3, cutoff=0.6)
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        raise InputError(f"the ontology has no class or property {name}{hint}")
+
+    def ancestors(self, iri: str) -> tuple[str, ...]:
+        """The superclasses (or superproperties) of a term and its equivalents, nearest first."""
+        return _reach(iri, lambda at: (*self._equivalents(at), *self._parents(at)))
+
+    def descendants(self, iri: str) -> tuple[str, ...]:
+        """The subclasses (or subproperties) of a term, nearest first."""
+        children: dict[str, list[str]] = defaultdict(list)
+        for term in self._by_iri.values():
+            for parent in term.parents:
+                children[parent].append(term.iri)
+        return _reach(iri, lambda at: (*self._equivalents(at), *children[at]))
+
+    def _equivalents(self, iri: str) -> tuple[str, ...]:
+        term = self._by_iri.get(iri)
+        return term.equivalents if term else ()
+
+    def _parents(self, iri: str) -> tuple[str, ...]:
+        term = self._by_iri.get(iri)
+        return term.parents if term else ()
+
+
+_STANDARD_PREFIXES = {"owl": str(OWL), "rdf": str(RDF), "rdfs": str(RDFS), "xsd": str(XSD)}
+
+
+def arity(term: Term) -> int:
+    """How many arguments a fact of this predicate has."""
+    return 1 if isinstance(term, OntologyClass) else 2
+
+
+def local_name(iri: str) -> str:
+    """The last part of an IRI, behind `#`, `/` or `:`."""
+    found = _LOCAL_NAME.search(iri)
+    return found.group() if found else iri
+
+
+def read_ontology(path: Path | str) -> Ontology:
+    """The ontology in a Turtle, RDF/XML or N-Triples file."""
+    path = Path(path)
+    content = read_bytes(path)
+    ontology = ontology_of(parse_graph(content, path), hashlib.sha256(content).hexdigest())
+    if not ontology.classes and not ontology.properties:
+        raise InputError(f"{path}: declares no class and no property; is it an ontology?")
+    return ontology
+
+
+def ontology_of(graph: Graph, sha256: str = "") -> Ontology:
+    """The ontology that a graph declares."""
+    prefixes = {prefix: str(namespace) for prefix, namespace in graph.namespaces()}
+    classes = _class_iris(graph)
+    kinds = _property_kinds(graph, classes)
+    names = _predicate_names({*classes, *kinds}, prefixes)
+    return Ontology(
+        tuple(
+            OntologyClass(
+                iri=str(iri),
+                name=names[iri],
+                labels=_texts(graph, iri, RDFS.label),
+                comments=_texts(graph, iri, RDFS.comment),
+                parents=_iris(graph.objects(iri, RDFS.subClassOf)),
+                equivalents=_both_ways(graph, iri, OWL.equivalentClass),
+            )
+            for iri in sorted(classes, key=names.__getitem__)
+        ),
+        tuple(
+            Property(
+                iri=str(iri),
+                name=names[iri],
+                kind=kinds[iri],
+                labels=_texts(graph, iri, RDFS.label),
+                comments=_texts(graph, iri, RDFS.comment),
+                domains=_members(graph, graph.objects(iri, RDFS.domain)),
+                ranges=_members(graph, graph.objects(iri, RDFS.range)),
+                parents=_iris(graph.objects(iri, RDFS.subPropertyOf)),
+                inverses=_both_ways(graph, iri, OWL.inverseOf),
+                equivalents=_both_ways(graph, iri, OWL.equivalentProperty),
+            )
+            for iri in sorted(kinds, key=names.__getitem__)
+        ),
+        prefixes,
+        sha256,
+    )
+
+
+def _class_iris(graph: Graph) -> set[URIRef]:
+    declared = {*graph.subjects(RDF.type, OWL.Class), *graph.subjects(RDF.type, RDFS.Class)}
+    mentioned = {*graph.subjects(RDFS.subClassOf), *graph.objects(None, RDFS.subClassOf)}
+    return {iri for iri in declared | mentioned if _is_own(iri)}
+
+
+def _property_kinds(graph: Graph, classes: set[URIRef]) -> dict[URIRef, PropertyKind]:
+    kinds: dict[URIRef, PropertyKind] = {}
+    for iri in graph.subjects(RDF.type, RDF.Property):  # plain RDFS says no more than the range tells
+        if _is_own(iri):
+            leads_to_class = any(target in classes for target in graph.objects(iri, RDFS.range))
+            kinds[iri] = PropertyKind.OBJECT if leads_to_class else PropertyKind.DATATYPE
+    for owl_type, kind in (
+        (OWL.DatatypeProperty, PropertyKind.DATATYPE),
+        (OWL.ObjectProperty, PropertyKind.OBJECT),
+    ):
+        kinds.update((iri, kind) for iri in graph.subjects(RDF.type, owl_type) if _is_own(iri))
+    return kinds
+
+
+def _predicate_names(iris: set[URIRef], prefixes: Mapping[str, str]) -> dict[URIRef, str]:
+    by_local_name: dict[str, list[URIRef]] = defaultdict(list)
+    for iri in iris:
+        by_local_name[local_name(iri)].append(iri)
+    return {
+        iri: local if len(sharing) == 1 else _prefixed(iri, prefixes)
+        for local, sharing in by_local_name.items()
+        for iri in sharing
+    }
+
+
+def _prefixed(iri: URIRef, prefixes: Mapping[str, str]) -> str:
+    local = local_name(iri)
+    namespace = iri.removesuffix(local)
+    return next(
+        (f"{prefix}:{local}" for prefix, known in sorted(prefixes.items()) if known == namespace), str(iri)
+    )
+
+
+def _is_own(node: Node) -> TypeGuard[URIRef]:
+    return isinstance(node, URIRef) and not str(node).startswith(_BUILT_IN)
+
+
+def _texts(graph: Graph, iri: URIRef, predicate: URIRef) -> tuple[str, ...]:
+    return tuple(sorted(str(text) for text in graph.objects(iri, predicate)))
+
+
+def _iris(nodes: Iterable[Node]) -> tuple[str, ...]:
+    return tuple(sorted({str(node) for node in nodes if _is_own(node)}))
+
+
+def _both_ways(graph: Graph, iri: URIRef, predicate: URIRef) -> tuple[str, ...]:
+    others = _iris([*graph.objects(iri, predicate), *graph.subjects(predicate, iri)])
+    return tuple(other for other in others if other != str(iri))
+
+
+def _members(graph: Graph, nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Named classes and datatypes, those of unions included."""
+    named: set[str] = set()
+    for node in nodes:
+        if isinstance(node, BNode):
+            for union in graph.objects(node, OWL.unionOf):
+                named.update(_members(graph, Collection(graph, union)))
+        elif isinstance(node, URIRef) and node != OWL.Thing:
+            named.add(str(node))
+    return tuple(sorted(named))
+
+
+def _named(term: Property, name: str) -> Property:
+    return Property(term.iri, name, term.kind, ranges=term.ranges)
+
+
+def _reach(start: str, neighbours: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    """Everything reachable, breadth first, without the start."""
+    found: dict[str, None] = {start: None}
+    frontier = [start]
+    while frontier:
+        reached = [other for at in frontier for other in neighbours(at)]
+        frontier = [other for other in dict.fromkeys(reached) if other not in found]
+        found.update(dict.fromkeys(frontier))
+    return tuple(found)[1:]

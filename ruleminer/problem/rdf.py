@@ -1,0 +1,64 @@
+"""RDF files → graphs: the syntax told by content, and one clear line when a file is broken."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.sax import SAXParseException
+
+from rdflib import Graph
+from rdflib.plugins.parsers.notation3 import BadSyntax
+
+from ruleminer.errors import InputError
+
+RDF_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".xml", ".nt", ".n3"})
+
+_XML_START = re.compile(rb"<(\?xml|!|rdf:RDF\b|RDF\b|Ontology\b)")
+_OWL_XML_ROOT = re.compile(rb"<(\w+:)?Ontology[\s>]")
+_LATER_ERROR = re.compile(r"\) at \^ in:.*", re.DOTALL)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file the user named, or one line that says why it cannot be read."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
+
+
+def parse_graph(content: bytes, path: Path) -> Graph:
+    """The triples of Turtle, RDF/XML or N-Triples text; `path` is what errors name."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    return _load(content, path, _syntax(content, path))
+
+
+def _load(content: bytes, path: Path, syntax: str) -> Graph:
+    graph = Graph(bind_namespaces="none")  # else rdflib adds thirty prefixes that the file does not have
+    try:
+        graph.parse(data=content, format=syntax)
+    except BadSyntax as problem:
+        what = _LATER_ERROR.sub("", str(problem).partition("\n")[2]).removeprefix("Bad syntax (")
+        raise InputError(f"{path}, line {problem.lines + 1}: not valid Turtle: {what}") from None
+    except SAXParseException as problem:
+        where = f"{path}, line {problem.getLineNumber()}"
+        raise InputError(f"{where}: not valid RDF/XML: {problem.getMessage()}") from None
+    except UnicodeDecodeError as problem:
+        line = content[: problem.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: not UTF-8 text; save the file as UTF-8") from None
+    except Exception as problem:  # rdflib lets many kinds through, bare ones included, on broken input
+        if syntax == "nt":  # its parser knows no line numbers; N-Triples is also Turtle
+            return _load(content, path, "turtle")
+        what = " ".join(str(problem).split())[:200] or type(problem).__name__
+        raise InputError(f"{path}: not valid RDF: {what}") from None
+    return graph
+
+
+def _syntax(content: bytes, path: Path) -> str:
+    start = content.lstrip()
+    if _XML_START.match(start):
+        if _OWL_XML_ROOT.search(start[:4000]) and b"<rdf:RDF" not in start[:4000]:
+            raise InputError(f"{path}: is OWL/XML, which is not read; save it as Turtle or RDF/XML")
+        return "xml"
+    return "nt" if path.suffix == ".nt" else "turtle"
