@@ -1,0 +1,131 @@
+"""The paper's published candidate sets (token strings) as a dataset of ours, to train on the very same data.
+
+    SOS Author PREDEND var_1 EOH people id kind PREDEND var_1 2 EOP EOS     Author(x) <- people(id: x, kind: 2)
+
+The strings have lost the blanks and the types of constants: `_` within a constant is read as a blank, and a
+constant has the most specific kind that its text admits.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ruleminer.errors import InputError
+from ruleminer.rules.lexical import readings
+from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Term, Variable
+
+_HEAD_VARIABLES = {"var_1": Variable("x"), "var_2": Variable("y")}
+_FACTS = pa.schema(
+    [
+        ("fact", pa.int32()),
+        ("predicate", pa.string()),
+        ("arg1", pa.string()),
+        ("arg2", pa.string()),
+        ("kind1", pa.string()),
+        ("kind2", pa.string()),
+        ("positive", pa.bool_()),
+    ]
+)
+
+
+def write_reference_set(reference: Path, name: str, run: Path) -> Path:
+    """Read NAME.pos.jsonl.gz and NAME.neg.jsonl.gz of a folder, write RUN/dataset, return it."""
+    facts: list[tuple[str, list[str], bool]] = []
+    rules: dict[str, int] = {}
+    candidates: tuple[list[int], list[int]] = ([], [])
+    for part, positive in (("pos", True), ("neg", False)):
+        for line in _lines(reference / f"{name}.{part}.jsonl.gz"):
+            predicate, arguments = _fact(line["input"])
+            for output in dict.fromkeys(line["outputs"]):
+                candidates[0].append(len(facts))
+                candidates[1].append(rules.setdefault(rule_text(rule_of_tokens(output)), len(rules)))
+            facts.append((predicate, arguments, positive))
+    dataset = run / "dataset"
+    dataset.mkdir(parents=True, exist_ok=True)
+    columns = [
+        list(range(len(facts))),
+        [predicate for predicate, _, _ in facts],
+        [arguments[0] for _, arguments, _ in facts],
+        [arguments[1] if len(arguments) > 1 else None for _, arguments, _ in facts],
+        [None] * len(facts),
+        [None] * len(facts),
+        [positive for _, _, positive in facts],
+    ]
+    pq.write_table(pa.table(columns, schema=_FACTS), dataset / "facts.parquet")
+    ids = pa.array(rules.values(), pa.int32())
+    pq.write_table(
+        pa.table({"rule": ids, "template": pa.array(["reference"] * len(rules)), "text": pa.array(list(rules))}),
+        dataset / "rules.parquet",
+    )
+    pq.write_table(
+        pa.table({"fact": pa.array(candidates[0], pa.int32()), "rule": pa.array(candidates[1], pa.int32())}),
+        dataset / "candidates.parquet",
+    )
+    manifest = {"source": f"reference/{name}", "facts": len(facts), "rules": len(rules)}
+    (dataset / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    return dataset
+
+
+def rule_of_tokens(text: str) -> Rule:
+    """The rule that a token string stands for."""
+    head, _, body = text.removeprefix("SOS ").removesuffix(" EOS").partition(" EOH ")
+    predicate, _, head_variables = head.partition(" PREDEND ")
+    arguments = tuple(_HEAD_VARIABLES[word] for word in head_variables.split())
+    atoms: list[Atom] = []
+    definitions: list[tuple[Variable, Concat]] = []
+    for atom in body.removesuffix(" EOP").split(" EOP "):
+        names, _, terms = atom.partition(" PREDEND ")
+        table, *columns = names.split()
+        words = terms.split()
+        if len(columns) == len(words) and not any("/" in column for column in columns):
+            atoms.append(Atom(table, tuple((c, _term(w)) for c, w in zip(columns, words, strict=True))))
+        else:
+            parts, bound = _concatenation(columns)
+            atoms.append(Atom(table, bound))
+            definitions.append((_HEAD_VARIABLES[words[0]], parts))
+    return Rule(predicate, arguments, tuple(atoms), tuple(definitions))
+
+
+def _concatenation(pieces: list[str]) -> tuple[Concat, tuple[tuple[str, Term], ...]]:
+    """A string's pieces: those with a `/` are text, the others columns, which get the variables a, b, ..."""
+    columns = list(dict.fromkeys(piece for piece in pieces if "/" not in piece))
+    variable = {column: Variable(chr(ord("a") + i)) for i, column in enumerate(columns)}
+    parts = tuple(variable.get(piece, piece) for piece in pieces)
+    return Concat(parts), tuple(variable.items())
+
+
+def _term(word: str) -> Term:
+    if word in _HEAD_VARIABLES:
+        return _HEAD_VARIABLES[word]
+    kind, text = readings(word)[-1]
+    match kind:
+        case Kind.DECIMAL if text.lstrip("-").isdigit():
+            return Constant.of(int(text))
+        case Kind.BOOLEAN:
+            return Constant.of(text == "true")
+        case Kind.DATE:
+            return Constant.of(date.fromisoformat(text))
+        case _:
+            return Constant.of(word.replace("_", " "))
+
+
+def _fact(text: str) -> tuple[str, list[str]]:
+    predicate, _, arguments = text.removeprefix("SOS ").removesuffix(" EOP EOS").partition(" PREDEND ")
+    return predicate, arguments.split()
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file (the reference sets come with the real data, RULEMINER_DATA)")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
