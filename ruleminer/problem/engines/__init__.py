@@ -1,0 +1,1 @@
+"""The database engines we can read, one small file each."""

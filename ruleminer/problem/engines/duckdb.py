@@ -1,0 +1,171 @@
+"""DuckDB files, read-only, through DuckDB's own catalogue functions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from ruleminer.errors import DatabaseError
+from ruleminer.problem.engines.engine import (
+    ROWS_PER_BATCH,
+    ROWS_PER_FETCH,
+    ConnectionLostError,
+    Parameters,
+    one_line,
+    streamed,
+    time_limit,
+    timed_out,
+)
+from ruleminer.problem.schema import Column, ForeignKey, Table, quote_identifier
+
+# Keys that a loaded dump declares (dump_duckdb.py). DuckDB adds no foreign key to a table that exists, and its
+# index for an enforced key lives in memory, so they are kept as data, which reflection reads and hides.
+KEYS_TABLE = "_ruleminer_keys"
+
+_COLUMNS = """
+SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
+WHERE database_name = current_database() AND schema_name = ? AND NOT internal ORDER BY table_name, column_index"""
+_RELATIONS = """
+SELECT schema_name, table_name, false FROM duckdb_tables()
+WHERE database_name = current_database() AND NOT internal AND NOT temporary
+UNION ALL
+SELECT schema_name, view_name, true FROM duckdb_views()
+WHERE database_name = current_database() AND NOT internal AND NOT temporary"""
+_CONSTRAINTS = """
+SELECT table_name, constraint_type, constraint_column_names, referenced_table, referenced_column_names
+FROM duckdb_constraints() WHERE database_name = current_database() AND schema_name = ?
+AND constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')"""
+
+
+class DuckDB:
+    """One DuckDB file; every statement runs on a cursor of its own, which is a session of its own."""
+
+    dialect = "duckdb"
+
+    def __init__(self, path: Path, timeout: float) -> None:
+        self._path, self._timeout, self._schema = path, timeout, "main"
+        try:
+            self._connection = duckdb.connect(str(path.resolve()), read_only=True)
+            # A query of a downloaded scenario has no business with files or extensions.
+            self._connection.execute("SET enable_external_access = false")
+        except duckdb.Error as error:
+            raise DatabaseError(_open_failure(path, error)) from None
+
+    def schemas(self) -> tuple[str | None, dict[str, int]]:
+        """The schema unqualified names go to, and how many tables and views each schema has."""
+        found: dict[str, int] = {
+            name: 0
+            for (name,) in self.rows(
+                "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() AND NOT internal",
+                None,
+            )
+        }
+        for schema, name, _ in self.rows(_RELATIONS, None):
+            found[schema] = found.get(schema, 0) + (name != KEYS_TABLE)
+        return "main", {"main": 0} | found
+
+    def use_schema(self, name: str) -> None:
+        """Let unqualified names go to this schema from now on."""
+        self._schema = name
+
+    def reflect(self, schema: str | None) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables, uncounted; a DuckDB file has none we may not read."""
+        name = schema or self._schema
+        columns: dict[str, list[Column]] = defaultdict(list)
+        for table, column, sql_type, nullable in self.rows(_COLUMNS, (name,)):
+            columns[table].append(Column.of_type(column, sql_type, nullable))
+        relations = {table: view for owner, table, view in self.rows(_RELATIONS, None) if owner == name}
+        keys = list(self.rows(_CONSTRAINTS, (name,)))
+        if KEYS_TABLE in relations:
+            del relations[KEYS_TABLE]
+            keys += self.rows(f"SELECT * FROM {quote_identifier(name)}.{KEYS_TABLE}", None)
+        return [_table(table, view, columns[table], keys) for table, view in relations.items()], []
+
+    def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, streamed."""
+        with self._session() as session:
+            with self._guarded(session):
+                session.execute(sql, list(params or ()))
+                described = [str(column[1]) for column in session.description or ()]
+            if any("TIME ZONE" in sql_type for sql_type in described):
+                # DuckDB wants pytz to make such values itself; Arrow brings them without.
+                session.abort()
+                for batch in self.arrow(sql, params):
+                    yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                return
+            while True:
+                with self._guarded(session):
+                    fetched = session.fetchmany(ROWS_PER_FETCH)
+                if not fetched:
+                    return
+                yield from fetched
+
+    def arrow(self, sql: str, params: Parameters) -> pa.RecordBatchReader:
+        """The rows of a query as a stream of Arrow batches."""
+        batches = self._batches(sql, params)
+        return streamed(next(batches), batches)
+
+    def _batches(self, sql: str, params: Parameters) -> Iterator[Any]:
+        with self._session() as session:
+            with self._guarded(session):
+                reader = session.sql(sql, params=list(params or ())).to_arrow_reader(ROWS_PER_BATCH)
+            yield reader.schema
+            while True:
+                with self._guarded(session):
+                    try:
+                        batch = reader.read_next_batch()
+                    except StopIteration:
+                        return
+                yield batch
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self._connection.close()
+
+    @contextmanager
+    def _session(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        try:
+            session = self._connection.cursor()
+        except duckdb.ConnectionException:
+            raise ConnectionLostError(f"{self._path} has been closed; open it again") from None
+        try:
+            # Without the second setting a name that is no table may reach a Python variable of the caller.
+            session.execute("SET TimeZone = 'UTC'")
+            session.execute("SET python_enable_replacements = false")
+            session.execute(f"USE {quote_identifier(self._schema)}")
+            yield session
+        finally:
+            session.close()
+
+    @contextmanager
+    def _guarded(self, session: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        try:
+            with time_limit(self._timeout, session.interrupt):
+                yield
+        except duckdb.InterruptException:
+            raise timed_out(self._timeout) from None
+        except (duckdb.Error, OSError) as error:
+            raise DatabaseError(f"{self._path}: {one_line(error)}") from None
+
+
+def _table(name: str, is_view: bool, columns: list[Column], keys: list[tuple[Any, ...]]) -> Table:
+    own = [key for key in keys if key[0] == name]
+    primary = next((tuple(key[2]) for key in own if key[1] == "PRIMARY KEY"), ())
+    unique = tuple(tuple(key[2]) for key in own if key[1] == "UNIQUE")
+    foreign = tuple(ForeignKey(tuple(k[2]), k[3], tuple(k[4])) for k in own if k[1] == "FOREIGN KEY")
+    return Table(name, tuple(columns), primary, unique, foreign, None, is_view)
+
+
+def _open_failure(path: Path, error: duckdb.Error) -> str:
+    text = one_line(error)
+    if "lock" in text.lower():
+        return f"{path} is in use by another process that writes to it"
+    if "different configuration" in text:
+        return f"{path} is open for writing in this process; close it first"
+    return f"cannot open {path}: {text}"

@@ -1,0 +1,238 @@
+"""PostgreSQL servers: rows through psycopg2's server-side cursors, Arrow through ADBC's COPY."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import adbc_driver_manager
+import adbc_driver_postgresql.dbapi as adbc
+import psycopg2
+import pyarrow as pa
+from psycopg2.extensions import connection as Connection  # noqa: N812
+from psycopg2.extensions import make_dsn
+from sqlalchemy.engine import URL
+
+from ruleminer.errors import DatabaseError
+from ruleminer.problem.engines.engine import (
+    ROWS_PER_FETCH,
+    ConnectionLostError,
+    Parameters,
+    one_line,
+    scrubbed,
+    streamed,
+    time_limit,
+    timed_out,
+    without_password,
+)
+from ruleminer.problem.schema import Column, ForeignKey, Table, quote_identifier
+
+_SCHEMAS = """
+SELECT n.nspname::text, count(c.oid), n.nspname = current_schema()
+FROM pg_namespace n LEFT JOIN pg_class c
+  ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+WHERE n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND has_schema_privilege(n.oid, 'USAGE')
+GROUP BY n.oid, n.nspname"""
+# A domain stands for its base type. A partition's rows are its parent's.
+_COLUMNS = """
+SELECT c.relname::text, c.relkind IN ('v', 'm'), a.attname::text,
+  format_type(coalesce(nullif(t.typbasetype, 0), a.atttypid),
+              CASE WHEN t.typtype = 'd' THEN t.typtypmod ELSE a.atttypmod END),
+  NOT (a.attnotnull OR t.typnotnull), has_column_privilege(c.oid, a.attnum, 'SELECT')
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_type t ON t.oid = a.atttypid
+WHERE n.nspname = %s AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
+ORDER BY c.relname, a.attnum"""
+_NAMES = """ARRAY(SELECT a.attname::text FROM unnest({key}) WITH ORDINALITY u(number, place)
+  JOIN pg_attribute a ON a.attrelid = {table} AND a.attnum = u.number ORDER BY u.place)"""
+_CONSTRAINTS = f"""
+SELECT c.relname::text, k.contype::text, {_NAMES.format(key="k.conkey", table="k.conrelid")},
+  f.relname::text, {_NAMES.format(key="k.confkey", table="k.confrelid")}
+FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_class f ON f.oid = k.confrelid
+WHERE n.nspname = %s AND k.contype IN ('p', 'u', 'f') AND (f.oid IS NULL OR f.relnamespace = n.oid)
+ORDER BY k.oid"""
+
+
+class PostgreSQL:
+    """A server. Connections are opened as needed and kept for the next statement."""
+
+    dialect = "postgres"
+
+    def __init__(self, url: URL, timeout: float) -> None:
+        self._url, self._timeout = url, timeout
+        self._schema: str | None = None
+        self._idle: list[Connection] = []
+        with self._connection():
+            pass
+
+    def schemas(self) -> tuple[str | None, dict[str, int]]:
+        """The schema unqualified names go to, and how many tables and views each schema has."""
+        found = list(self.rows(_SCHEMAS, None))
+        return next((name for name, _, current in found if current), None), {n: c for n, c, _ in found}
+
+    def use_schema(self, name: str) -> None:
+        """Let unqualified names go to this schema from now on."""
+        self._schema = name
+        self.close()
+
+    def reflect(self, schema: str | None) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables, uncounted, and those we may not read. Columns we may not read are left out."""
+        columns: dict[tuple[str, bool], list[Column]] = defaultdict(list)
+        forbidden = set()
+        for table, is_view, column, sql_type, nullable, readable in self.rows(_COLUMNS, (schema,)):
+            known = columns[table, is_view]
+            if readable:
+                known.append(Column.of_type(column, sql_type, nullable))
+            elif column is not None:
+                forbidden.add(table)
+        keys = list(self.rows(_CONSTRAINTS, (schema,)))
+        tables = [_table(n, v, c, keys) for (n, v), c in columns.items() if c or n not in forbidden]
+        return tables, [(n, "no permission to read it") for (n, _), c in columns.items() if not c and n in forbidden]
+
+    def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, streamed through a server-side cursor."""
+        with self._connection() as connection, connection.cursor("ruleminer") as cursor:
+            with self._guarded(connection):
+                cursor.execute(sql, params)
+                fetched = cursor.fetchmany(ROWS_PER_FETCH)
+            while fetched:
+                yield from fetched
+                with self._guarded(connection):
+                    fetched = cursor.fetchmany(ROWS_PER_FETCH)
+
+    def arrow(self, sql: str, params: Parameters) -> pa.RecordBatchReader:
+        """The rows of a query as a stream of Arrow batches. `numeric` comes as text, not to lose digits."""
+        with self._connection() as connection, connection.cursor() as cursor, self._guarded(connection):
+            literal = cursor.mogrify(sql, params).decode()
+        batches = self._batches(literal)
+        return streamed(next(batches), batches)
+
+    def _batches(self, sql: str) -> Iterator[Any]:
+        # Parameters stand in the text (as psycopg2 sends them too): ADBC streams through COPY, which takes none.
+        try:
+            connection = adbc.connect(make_dsn(**connect_arguments(self._url)), autocommit=True)
+        except adbc_driver_manager.Error as error:
+            raise connect_failure(self._url, error) from None
+        with connection, connection.cursor() as cursor:
+            # The clock here is ours: the server's would count the time the reader of the stream takes.
+            with self._adbc_guarded(cursor):
+                for setting in _session_settings(self._schema, timeout=0):
+                    cursor.execute(setting)
+                cursor.execute(sql)
+                reader = cursor.fetch_record_batch()
+            yield reader.schema
+            while True:
+                with self._adbc_guarded(cursor):
+                    try:
+                        batch = reader.read_next_batch()
+                    except StopIteration:
+                        return
+                yield batch
+
+    def close(self) -> None:
+        """Give back every idle connection."""
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        connection = self._idle.pop() if self._idle else self._connect()
+        try:
+            yield connection
+        finally:
+            try:
+                connection.rollback()
+                self._idle.append(connection)
+            except psycopg2.Error:
+                connection.close()
+
+    def _connect(self) -> Connection:
+        connection = connect(self._url)
+        try:
+            connection.set_session(readonly=True)
+            with connection.cursor() as cursor:
+                for setting in _session_settings(self._schema, self._timeout):
+                    cursor.execute(setting)
+            connection.commit()
+        except psycopg2.Error as error:
+            connection.close()
+            raise connect_failure(self._url, error) from None
+        return connection
+
+    @contextmanager
+    def _guarded(self, connection: Connection) -> Iterator[None]:
+        try:
+            yield
+        except psycopg2.errors.QueryCanceled:
+            raise timed_out(self._timeout) from None
+        except psycopg2.Error as error:
+            if connection.closed:
+                raise self._lost() from None
+            reason = error.diag.message_primary or str(error)
+            raise DatabaseError(f"{without_password(self._url)}: {self._told(reason)}") from None
+        except (IndexError, TypeError, ValueError) as error:  # psycopg2's own, for placeholders that do not fit
+            raise DatabaseError(f"the query and its parameters do not fit: {self._told(error)}") from None
+
+    @contextmanager
+    def _adbc_guarded(self, cursor: Any) -> Iterator[None]:
+        try:
+            with time_limit(self._timeout, cursor.adbc_cancel):
+                yield
+        except (adbc_driver_manager.Error, OSError) as error:
+            text = str(error)
+            if "server closed the connection" in text or "terminating connection" in text:
+                raise self._lost() from None
+            reason = re.sub(r"^.*?ERROR:\s*", "", text, flags=re.DOTALL).split("\n")[0]
+            raise DatabaseError(f"{without_password(self._url)}: {self._told(reason)}") from None
+
+    def _lost(self) -> ConnectionLostError:
+        return ConnectionLostError(f"the connection to {without_password(self._url)} was lost; try again")
+
+    def _told(self, reason: object) -> str:
+        return scrubbed(one_line(reason), self._url)
+
+
+def connect(url: URL) -> Connection:
+    """A plain connection, or a `DatabaseError` that says why there is none."""
+    try:
+        connection: Connection = psycopg2.connect(**connect_arguments(url))
+    except psycopg2.Error as error:
+        raise connect_failure(url, error) from None
+    return connection
+
+
+def connect_arguments(url: URL) -> dict[str, Any]:
+    """The URL as libpq's keywords."""
+    named = url.translate_connect_args(username="user", database="dbname")
+    defaults = {"connect_timeout": 15, "application_name": "ruleminer", "client_encoding": "UTF8"}
+    return {**defaults, **named, **url.query}
+
+
+def connect_failure(url: URL, error: object) -> DatabaseError:
+    """Why there is no connection, without the password."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    reason = next((line for line in lines if "FATAL" in line), lines[0] if lines else "no reason given")
+    return DatabaseError(f"cannot connect to {without_password(url)}: {scrubbed(one_line(reason), url)}")
+
+
+def _session_settings(schema: str | None, timeout: float) -> Iterator[str]:
+    yield "SET default_transaction_read_only = on"
+    yield f"SET statement_timeout = {round(timeout * 1000)}"
+    yield "SET TimeZone = 'UTC'"
+    yield "SET standard_conforming_strings = on"
+    if schema is not None:
+        yield f"SET search_path = {quote_identifier(schema)}"
+
+
+def _table(name: str, is_view: bool, columns: list[Column], keys: list[tuple[Any, ...]]) -> Table:
+    readable = {column.name for column in columns}
+    own = [key for key in keys if key[0] == name and readable.issuperset(key[2])]
+    primary = next((tuple(key[2]) for key in own if key[1] == "p"), ())
+    unique = tuple(tuple(key[2]) for key in own if key[1] == "u")
+    foreign = tuple(ForeignKey(tuple(k[2]), k[3], tuple(k[4])) for k in own if k[1] == "f")
+    return Table(name, tuple(columns), primary, unique, foreign, None, is_view)
