@@ -1,8 +1,8 @@
 """Ontologies: the classes and properties a mapping may derive, and the names rules call them by.
 
-A predicate is called by its local name (`Author`, `co-writePaper`) where that is unique in the ontology, else by
-its prefixed name (`npd-v2:name`), else by its IRI. Imports are not followed; anonymous classes other than unions
-are left out.
+A predicate is called by its local name (`Author`, `co-writePaper`) where that is unique in the ontology or belongs to
+the namespace of the empty prefix, else by its prefixed name (`npd-v2:name`), else by its IRI. Imports are not followed;
+anonymous classes other than unions are left out.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeGuard
@@ -67,7 +67,7 @@ Term = OntologyClass | Property
 
 # RODI's pairs ask for these two, which no ontology declares.
 _ANNOTATIONS = tuple(
-    Property(str(iri), f"rdfs:{iri.fragment}", PropertyKind.DATATYPE, ranges=(str(XSD.string),))
+    Property(str(iri), iri.fragment, PropertyKind.DATATYPE, ranges=(str(XSD.string),))
     for iri in (RDFS.label, RDFS.comment)
 )
 
@@ -81,47 +81,31 @@ class Ontology:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     sha256: str = ""
     _by_iri: Mapping[str, Term] = field(init=False, repr=False, compare=False)
-    _by_local_name: Mapping[str, tuple[Term, ...]] = field(init=False, repr=False, compare=False)
+    _by_name: Mapping[str, Term] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         own: tuple[Term, ...] = (*self.classes, *self.properties)
-        by_local_name: dict[str, list[Term]] = defaultdict(list)
-        for term in own:
-            by_local_name[local_name(term.iri)].append(term)
-        annotations = [
-            _named(term, local_name(term.iri)) if local_name(term.iri) not in by_local_name else term
-            for term in _ANNOTATIONS
-        ]
-        for term in annotations:
-            by_local_name[local_name(term.iri)].append(term)
+        taken = {term.name for term in own}
+        annotations = [term for term in _ANNOTATIONS if term.name not in taken]
+        annotations += [replace(term, name=f"rdfs:{term.name}") for term in _ANNOTATIONS if term.name in taken]
         object.__setattr__(self, "_by_iri", {term.iri: term for term in (*annotations, *own)})
-        object.__setattr__(self, "_by_local_name", {name: tuple(terms) for name, terms in by_local_name.items()})
+        object.__setattr__(self, "_by_name", {term.name: term for term in (*annotations, *own)})
 
     def get(self, iri: str) -> Term | None:
         """The term with this IRI, rdfs:label and rdfs:comment included."""
         return self._by_iri.get(iri)
 
     def find(self, name: str) -> Term:
-        """The term with this IRI, prefixed name or local name; a name that fits none or several is an error.
-
-        A local name that rdfs:label or rdfs:comment share with a declared term means the declared one.
-        """
-        if term := self._by_iri.get(name):
+        """The term with this name, prefixed name, local name or IRI; one that fits none or several is an error."""
+        prefix, _, rest = name.partition(":")
+        namespace = self.prefixes.get(prefix, _STANDARD_PREFIXES.get(prefix, ""))
+        term = self._by_name.get(name) or self._by_iri.get(name) or self._by_iri.get(namespace + rest)
+        if term:
             return term
-        prefix, colon, rest = name.partition(":")
-        if colon and prefix in {**_STANDARD_PREFIXES, **self.prefixes}:
-            term = self._by_iri.get({**_STANDARD_PREFIXES, **self.prefixes}[prefix] + rest)
-            if term:
-                return term
-        matches = self._by_local_name.get(name, ())
-        if len(matches) > 1:
-            matches = tuple(term for term in matches if not term.iri.startswith(_BUILT_IN)) or matches
-        if len(matches) == 1:
-            return matches[0]
-        if matches:
-            names = ", ".join(sorted(term.name for term in matches))
-            raise InputError(f"{name} is ambiguous in the ontology: {names}; use one of these names")
-        near = difflib.get_close_matches(name, self._by_local_name, n=3, cutoff=0.6)
+        sharing = sorted(term.name for term in self._by_iri.values() if local_name(term.iri) == name)
+        if sharing:  # a name that one term alone has is that term's name
+            raise InputError(f"{name} is ambiguous in the ontology: use {' or '.join(sharing)}")
+        near = difflib.get_close_matches(name, self._by_name, n=3, cutoff=0.6)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise InputError(f"the ontology has no class or property {name}{hint}")
 
@@ -229,22 +213,17 @@ def _property_kinds(graph: Graph, classes: set[URIRef]) -> dict[URIRef, Property
 
 
 def _predicate_names(iris: set[URIRef], prefixes: Mapping[str, str]) -> dict[URIRef, str]:
-    by_local_name: dict[str, list[URIRef]] = defaultdict(list)
+    shared = Counter(map(local_name, iris))
+    names: dict[URIRef, str] = {}
     for iri in iris:
-        by_local_name[local_name(iri)].append(iri)
-    return {
-        iri: local if len(sharing) == 1 else _prefixed(iri, prefixes)
-        for local, sharing in by_local_name.items()
-        for iri in sharing
-    }
-
-
-def _prefixed(iri: URIRef, prefixes: Mapping[str, str]) -> str:
-    local = local_name(iri)
-    namespace = iri.removesuffix(local)
-    return next(
-        (f"{prefix}:{local}" for prefix, known in sorted(prefixes.items()) if known == namespace), str(iri)
-    )
+        local = local_name(iri)
+        namespace = iri.removesuffix(local)
+        fitting = sorted(prefix for prefix, known in prefixes.items() if known == namespace)
+        if shared[local] == 1 or "" in fitting:
+            names[iri] = local
+        else:
+            names[iri] = f"{fitting[0]}:{local}" if fitting else str(iri)
+    return names
 
 
 def _is_own(node: Node) -> TypeGuard[URIRef]:
@@ -274,10 +253,6 @@ def _members(graph: Graph, nodes: Iterable[Node]) -> tuple[str, ...]:
         elif isinstance(node, URIRef) and node != OWL.Thing:
             named.add(str(node))
     return tuple(sorted(named))
-
-
-def _named(term: Property, name: str) -> Property:
-    return Property(term.iri, name, term.kind, ranges=term.ranges)
 
 
 def _reach(start: str, neighbours: Callable[[str], Iterable[str]]) -> tuple[str, ...]:

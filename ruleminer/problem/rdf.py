@@ -15,7 +15,6 @@ RDF_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".xml", ".nt", ".n3"})
 
 _XML_START = re.compile(rb"<(\?xml|!|rdf:RDF\b|RDF\b|Ontology\b)")
 _OWL_XML_ROOT = re.compile(rb"<(\w+:)?Ontology[\s>]")
-_LATER_ERROR = re.compile(r"\) at \^ in:.*", re.DOTALL)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -39,8 +38,9 @@ def _load(content: bytes, path: Path, syntax: str) -> Graph:
     try:
         graph.parse(data=content, format=syntax)
     except BadSyntax as problem:
-        what = _LATER_ERROR.sub("", str(problem).partition("\n")[2]).removeprefix("Bad syntax (")
-        raise InputError(f"{path}, line {problem.lines + 1}: not valid Turtle: {what}") from None
+        # Its own line number counts lines again that the parser has looked at twice; its place in the text is right.
+        line = problem._str.decode()[: problem._i].count("\n") + 1
+        raise InputError(f"{path}, line {line}: not valid Turtle: {problem._why}") from None
     except SAXParseException as problem:
         where = f"{path}, line {problem.getLineNumber()}"
         raise InputError(f"{where}: not valid RDF/XML: {problem.getMessage()}") from None

@@ -1,0 +1,160 @@
+"""Facts from query pairs: the SQL of a pair, rewritten to return the tuples of its predicate.
+
+What each pair gave, and why another gave nothing, is in the report that comes with the facts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ruleminer.errors import DatabaseError
+from ruleminer.problem.database import Database
+from ruleminer.problem.facts import predicate_facts, united
+from ruleminer.problem.ontology import Ontology, local_name
+from ruleminer.problem.pair_ends import Arguments, ClassColumns, choose_arguments, class_columns
+from ruleminer.problem.pair_sql import Branch, Sources, branches, engine_sql, parse_pair_sql, read_sources
+from ruleminer.problem.pair_target import NoFacts, PairTarget, pair_target
+from ruleminer.problem.pairs import QueryPair
+from ruleminer.problem.schema import Schema
+from ruleminer.rules.sql import as_text, lexical_sql
+from ruleminer.rules.values import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PairReport:
+    """What one pair gave: a predicate and a count of distinct facts, or the reason why nothing."""
+
+    pair: str
+    predicate: str | None
+    facts: int
+    reason: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One SELECT of a pair, with what it reads and what its arguments are."""
+
+    branch: Branch
+    sources: Sources
+    arguments: Arguments
+
+
+def facts_from_pairs(
+    database: Database, pairs: Iterable[QueryPair], ontology: Ontology
+) -> tuple[pa.Table, tuple[PairReport, ...]]:
+    """The facts of all enabled pairs, those of one predicate united, and a report with one row per pair."""
+    pairs = tuple(pairs)
+    tables: list[pa.Table] = []
+    report: list[PairReport] = []
+    known = _class_columns(pairs, ontology, database.schema)
+    for pair in pairs:
+        target = NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)
+        if isinstance(target, NoFacts):
+            report.append(PairReport(pair.stem, None, 0, target.reason))
+            continue
+        predicate = target.term.name
+        parts = _parts(pair, target, ontology, database.schema, known)
+        if isinstance(parts, NoFacts):
+            report.append(PairReport(pair.stem, predicate, 0, parts.reason))
+            continue
+        try:
+            arguments = database.arrow(_fact_sql(parts, database.schema, database.dialect)).read_all()
+        except DatabaseError as problem:
+            report.append(PairReport(pair.stem, predicate, 0, str(problem)))
+            continue
+        reason = "" if arguments.num_rows else "its SQL returns no rows"
+        report.append(PairReport(pair.stem, predicate, arguments.num_rows, reason, _notes(target, parts, ontology)))
+        tables.append(predicate_facts(predicate, arguments))
+    return united(tables), tuple(report)
+
+
+def fact_sql(
+    pair: QueryPair, pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema, dialect: str
+) -> str | NoFacts:
+    """The statement that returns a pair's facts: arg1, kind1, and for a property arg2, kind2.
+
+    `pairs` are those it came with, which may tell which columns hold the members of a class.
+    """
+    target = pair_target(pair, ontology)
+    if isinstance(target, NoFacts):
+        return target
+    parts = _parts(pair, target, ontology, schema, _class_columns(pairs, ontology, schema))
+    return parts if isinstance(parts, NoFacts) else _fact_sql(parts, schema, dialect)
+
+
+def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, ...]]:
+    """The rows of a pair's own SQL, on any engine."""
+    query = parse_pair_sql(pair.sql)
+    if isinstance(query, NoFacts):
+        raise DatabaseError(f"pair {pair.stem}: {query.reason}")
+    return database.rows(engine_sql(query, database.schema, database.dialect))
+
+
+def _class_columns(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) -> ClassColumns:
+    known: defaultdict[str, frozenset[tuple[str, str]]] = defaultdict(frozenset)
+    for pair in pairs:
+        target = NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)
+        if isinstance(target, PairTarget) and target.arity == 1:
+            parts = _parts(pair, target, ontology, schema, {})
+            for part in parts if not isinstance(parts, NoFacts) else ():
+                known[target.term.iri] |= class_columns(target, part.sources, part.arguments)
+    return known
+
+
+def _parts(
+    pair: QueryPair, target: PairTarget, ontology: Ontology, schema: Schema, known: ClassColumns
+) -> tuple[_Part, ...] | NoFacts:
+    query = parse_pair_sql(pair.sql)
+    found = query if isinstance(query, NoFacts) else branches(query)
+    if isinstance(found, NoFacts):
+        return found
+    parts: list[_Part] = []
+    for branch in found:
+        sources = read_sources(branch.select, schema)
+        if isinstance(sources, NoFacts):
+            return sources
+        arguments = choose_arguments(target, branch, sources, known, ontology)
+        if isinstance(arguments, NoFacts):
+            return arguments
+        parts.append(_Part(branch, sources, arguments))
+    return tuple(parts)
+
+
+def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: str) -> str:
+    """One statement for all SELECTs of a pair; each argument comes as text, beside its kind."""
+    statements = []
+    for part in parts:
+        selected, given = [], []
+        for place, expression in enumerate(part.arguments.expressions, start=1):
+            value, kind, text = _argument(expression, part.sources, dialect)
+            given.append(exp.Is(this=value.copy(), expression=exp.Null()).not_())
+            told = exp.cast(exp.Literal.string(kind) if kind else exp.Null(), "text")
+            selected += [exp.alias_(text, f"arg{place}"), exp.alias_(told, f"kind{place}")]
+        statement = part.branch.select.copy().select(*selected, append=False).distinct().where(*given)
+        statements.append(engine_sql(statement, schema, dialect))
+    return " UNION ".join(statements)
+
+
+def _argument(
+    expression: exp.Expression, sources: Sources, dialect: str
+) -> tuple[exp.Expression, Kind | None, exp.Expression]:
+    """An argument's value, kind and text. A cast to text only prints a typed value: the value is meant."""
+    if isinstance(expression, exp.Cast) and expression.to.is_type(*exp.DataType.TEXT_TYPES):
+        expression = expression.this if sources.type_of(expression.this) else expression
+    found = sources.type_of(expression)
+    if found is None:  # a text constant may stand for a number or a date: the pair does not tell
+        return expression, None, as_text(expression)
+    return expression, found.kind, lexical_sql(expression, found, dialect)
+
+
+def _notes(target: PairTarget, parts: Sequence[_Part], ontology: Ontology) -> str:
+    unknown = [iri for asked in target.classes for iri in asked if ontology.get(iri) is None]
+    notes = [f"the ontology has no class {local_name(iri)}" for iri in unknown]
+    notes += [part.arguments.note for part in parts if part.arguments.note]
+    return "; ".join(dict.fromkeys(notes))
