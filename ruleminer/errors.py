@@ -22,3 +22,7 @@ class SyntaxProblem(RuleminerError):
 
 class DatabaseError(RuleminerError):
     """A database that cannot be reached, refuses a query, or lacks what was asked for."""
+
+
+class ConnectionLost(DatabaseError):
+    """The database went away in the middle of a query; asking again may help."""

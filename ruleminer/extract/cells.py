@@ -1,0 +1,290 @@
+"""The rows that matter: those that hold an argument of some fact, brought over by one scan per table.
+
+`cell(row, col, val, raw)` has one entry for each value that is not NULL in such a row. `val` numbers the values
+(`value(val, family, key)`: equal values have equal numbers); `raw` is the engine's own text where that is not the
+key (decimals with a fixed scale), for concatenations. The source answers one statement per table; what it is asked
+for, the facts' arguments, goes with the statement as a bound parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from ruleminer.errors import ConnectionLost
+from ruleminer.extract.catalog import Catalog, SourceColumn
+from ruleminer.rules.sql import Query, as_text, identifier, lexical_sql
+from ruleminer.rules.templates import Restriction, Slot, Template
+from ruleminer.rules.values import Kind, Variable
+
+Progress = Callable[[str, int, int], None]
+
+_TRIES = 3
+
+
+class Source(Protocol):
+    """What extraction needs of a database: its dialect, and the rows of a query as Arrow batches."""
+
+    @property
+    def dialect(self) -> str: ...
+    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.RecordBatchReader: ...
+
+
+def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """The empty relations that fetching fills, and the catalogue that statements look names up in."""
+    work.execute("CREATE TABLE IF NOT EXISTS cell_text (row BIGINT, col INTEGER, key VARCHAR, raw VARCHAR)")
+    work.execute("CREATE TABLE IF NOT EXISTS fetched (pass TINYINT, table_name VARCHAR, rows BIGINT)")
+    columns = pa.table(
+        {
+            "col": pa.array([column.id for column in catalog.columns], pa.int32()),
+            "tbl": pa.array([column.table_id for column in catalog.columns], pa.int32()),
+            "table_name": pa.array([column.table for column in catalog.columns], pa.string()),
+            "column_name": pa.array([column.name for column in catalog.columns], pa.string()),
+            "family": pa.array([str(column.family) for column in catalog.columns], pa.string()),
+            "is_key": pa.array([column.is_key for column in catalog.columns], pa.bool_()),
+            "is_link": pa.array([column.is_link for column in catalog.columns], pa.bool_()),
+        }
+    )
+    work.register("columns_now", columns)
+    work.execute("CREATE OR REPLACE TABLE source_column AS SELECT * FROM columns_now")
+    work.unregister("columns_now")
+    work.execute("CREATE OR REPLACE MACRO catalog_table(c) AS (SELECT tbl FROM source_column WHERE col = c)")
+    work.execute("CREATE OR REPLACE MACRO catalog_name(c) AS (SELECT column_name FROM source_column WHERE col = c)")
+
+
+def fetch_cells(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    catalog: Catalog,
+    templates: Iterable[Template],
+    progress: Progress = lambda table, done, total: None,
+) -> None:
+    """Fill `cell` and `value`. A table that is there already, from a run that was cut short, is not asked again."""
+    templates = list(templates)
+    wanted = wanted_values(work, templates)
+    inner = inner_joins(templates)
+    _fetch_pass(work, source, catalog, wanted, None, 1, progress)
+    for hop in range(inner.hops):
+        reached = _reached_values(work, inner.restrictions)
+        _fetch_pass(work, source, catalog, wanted, reached, 2 + hop, progress)
+    work.execute(
+        """
+        CREATE OR REPLACE TABLE value AS
+        SELECT row_number() OVER () AS val, family, key
+        FROM (SELECT DISTINCT family, key FROM cell_text JOIN source_column USING (col));
+        CREATE OR REPLACE TABLE cell AS
+        SELECT row, col, val, raw FROM cell_text JOIN source_column USING (col) JOIN value USING (family, key);
+        CREATE OR REPLACE TABLE argument AS
+        SELECT DISTINCT fact, pos, val FROM reading JOIN value USING (family, key) WHERE fits;
+        """
+    )
+
+
+class InnerJoins:
+    """Atoms without a variable of the head: their rows hold no argument, but share values with rows that do."""
+
+    def __init__(self, hops: int, restrictions: frozenset[Restriction | None]) -> None:
+        self.hops, self.restrictions = hops, restrictions
+
+
+def inner_joins(templates: Iterable[Template]) -> InnerJoins:
+    """How many scans beyond the first the templates need, and which columns lead there."""
+    hops, restrictions = 0, set[Restriction | None]()
+    for template in templates:
+        known: set[Variable] = set(template.arguments)
+        waiting = [atom for atom in template.body if not known & {term for _, term in atom.columns}]
+        waiting = [atom for atom in waiting if not atom.spreads and not _feeds_a_definition(template, atom)]
+        if not waiting:
+            continue
+        outer = [atom for atom in template.body if atom not in waiting]
+        inner_variables = {term for atom in waiting for _, term in atom.columns if isinstance(term, Variable)}
+        for atom in outer:
+            for name, term in atom.columns:
+                if term in inner_variables:
+                    restrictions.add(name.restriction if isinstance(name, Slot) else None)
+        hops = max(hops, (len(waiting) + 1) // 2)
+    return InnerJoins(hops, frozenset(restrictions))
+
+
+def _feeds_a_definition(template: Template, atom: object) -> bool:
+    parts = {part for _, definition in template.definitions for part in getattr(definition, "parts", ())}
+    return any(term in parts for _, term in getattr(atom, "columns", ()))
+
+
+def wanted_values(work: duckdb.DuckDBPyConnection, templates: Iterable[Template]) -> dict[Kind, str]:
+    """Per family, the keys that make a row matter, as a JSON array: arguments, and the segments of IRIs."""
+    queries = ["SELECT family, key FROM reading"]
+    families = "(VALUES ('text'), ('date'), ('timestamp'), ('boolean')) AS f(family)"
+    number = r"regexp_full_match(text, '-?\d+(\.\d+)?')"
+    pieces = ["SELECT text FROM segment"] if any(a.spreads for t in templates for a in t.body) else []
+    pieces += [query for template in templates for query in _first_parts(template)]
+    for piece in pieces:
+        queries.append(f"SELECT family, text FROM ({piece}), {families}")
+        queries.append(f"SELECT 'decimal', text FROM ({piece}) WHERE {number}")
+    keys = work.execute(
+        f"SELECT family, CAST(to_json(list(DISTINCT key)) AS VARCHAR) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1"
+    ).fetchall()
+    return {Kind(name): array for name, array in keys}
+
+
+def _first_parts(template: Template) -> Iterable[str]:
+    """For `x = "http://…/" ++ a ++ "/" ++ b`: every text that the first variable can have in some argument."""
+    for variable, definition in template.definitions:
+        parts = list(getattr(definition, "parts", ()))
+        if not any(isinstance(part, Variable) for part in parts):
+            continue
+        prefix = parts.pop(0) if isinstance(parts[0], str) else ""
+        follower = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else ""
+        literal = exp.Literal.string(follower).sql("duckdb")
+        position = template.arguments.index(variable) + 1
+        rest = f"""SELECT substr(text, {len(prefix) + 1}) AS rest FROM argument_text
+                   WHERE pos = {position} AND starts_with(text, {exp.Literal.string(prefix).sql("duckdb")})"""
+        yield f"""SELECT substr(rest, 1, stop) AS text
+                  FROM (SELECT rest, unnest(range(1, length(rest) + 1)) AS stop FROM ({rest}))
+                  WHERE {"true" if len(parts) > 1 else "stop = length(rest)"}
+                    AND substr(rest, stop + 1, {len(follower)}) = {literal}"""
+
+
+def _reached_values(work: duckdb.DuckDBPyConnection, restrictions: frozenset[Restriction | None]) -> dict[Kind, str]:
+    """The values through which the rows so far can be joined to others."""
+    conditions = {None: "true", Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
+    where = " OR ".join(conditions[restriction] for restriction in restrictions)
+    rows = work.execute(
+        f"""SELECT family, CAST(to_json(list(DISTINCT key)) AS VARCHAR)
+            FROM cell_text JOIN source_column USING (col) WHERE {where} GROUP BY 1"""
+    ).fetchall()
+    return {Kind(name): array for name, array in rows}
+
+
+def _fetch_pass(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    catalog: Catalog,
+    wanted: dict[Kind, str],
+    reached: dict[Kind, str] | None,
+    number: int,
+    progress: Progress,
+) -> None:
+    done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
+    if not done:  # a later pass asks for more, so it starts afresh
+        work.execute("DELETE FROM cell_text")
+    for index, (table, columns) in enumerate(catalog.by_table.items()):
+        if table not in done:
+            query = rows_query(table, columns, source.dialect, wanted, reached)
+            if query is not None:
+                _store(work, source, query, columns, table, number)
+        progress(table, index + 1, len(catalog.by_table))
+
+
+def _store(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    query: Query,
+    columns: Sequence[SourceColumn],
+    table: str,
+    number: int,
+) -> None:
+    """Stream one table's rows into `cell_text`, in one transaction; a lost connection is tried again."""
+    keys = ", ".join(f"k{column.id}" for column in columns)
+    raws = ", ".join(f"r{column.id}" if _has_raw(column) else "NULL" for column in columns)
+    ids = ", ".join(str(column.id) for column in columns)
+    for attempt in range(1, _TRIES + 1):
+        work.begin()
+        try:
+            work.register("incoming", source.arrow(query.sql, query.parameters))
+            work.execute(
+                f"""
+                INSERT INTO cell_text
+                SELECT row, col, key, raw FROM (
+                    SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw
+                    FROM (SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, *
+                          FROM incoming))
+                WHERE key IS NOT NULL
+                """
+            )
+            work.execute(
+                "INSERT INTO fetched SELECT ?, ?, count(DISTINCT row) FROM cell_text WHERE col IN "
+                f"(SELECT unnest([{ids}]))",
+                [number, table],
+            )
+            work.commit()
+            return
+        except ConnectionLost:
+            work.rollback()
+            if attempt == _TRIES:
+                raise
+        except BaseException:
+            work.rollback()
+            raise
+        finally:
+            work.unregister("incoming")
+
+
+def _has_raw(column: SourceColumn) -> bool:
+    return column.type.kind is Kind.DECIMAL
+
+
+def rows_query(
+    table: str,
+    columns: Sequence[SourceColumn],
+    dialect: str,
+    wanted: dict[Kind, str],
+    reached: dict[Kind, str] | None = None,
+) -> Query | None:
+    """The scan of one table for the rows that hold a wanted value, or two of those already reached.
+
+    Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
+    """
+    selected: list[exp.Expression] = []
+    holds: list[exp.Expression] = []
+    touches: list[exp.Expression] = []
+    for column in columns:
+        place = exp.Column(this=identifier(column.name), table=exp.to_identifier("t"))
+        key, name = lexical_sql(place, column.type, dialect), str(column.family)
+        selected.append(exp.alias_(key, f"k{column.id}"))
+        if _has_raw(column):
+            selected.append(exp.alias_(as_text(place), f"r{column.id}"))
+        if column.family in wanted:
+            holds.append(_one_of(key, f"wanted_{name}"))
+            if _has_raw(column):
+                holds.append(_one_of(as_text(place), f"wanted_{name}"))
+        if reached and column.family in reached:
+            touches.append(
+                exp.case().when(_one_of(key, f"reached_{name}"), exp.Literal.number(1)).else_(exp.Literal.number(0))
+            )
+    if len(touches) > 1:
+        total = touches[0]
+        for touch in touches[1:]:
+            total = exp.Add(this=total, expression=touch)
+        holds.append(exp.GTE(this=exp.paren(total), expression=exp.Literal.number(2)))
+    if not holds:
+        return None
+    lists = {f"wanted_{name}": array for name, array in wanted.items()}
+    lists |= {f"reached_{name}": array for name, array in (reached or {}).items()}
+    statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
+    sql = statement.where(exp.or_(*holds)).sql(dialect)
+    if dialect == "postgres":
+        sql = sql.replace("%", "%%")
+    used = [name for name in lists if f"{name})" in sql]
+    ctes = ", ".join(f"{name} AS {_LIST[dialect]}" for name in used)
+    return Query(f"WITH {ctes} {sql}", tuple(lists[name] for name in used))
+
+
+_LIST = {
+    "duckdb": """(SELECT unnest(from_json(?, '["VARCHAR"]')) AS v)""",
+    "postgres": "MATERIALIZED (SELECT json_array_elements_text(CAST(%s AS JSON)) AS v)",
+    "sqlite": "(SELECT value AS v FROM json_each(?))",
+}
+
+
+def _one_of(value: exp.Expression, name: str) -> exp.Expression:
+    return exp.In(this=value.copy(), query=exp.Subquery(this=exp.select("v").from_(name)))
+
+
+def count_fetched(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """How many rows of each table came over."""
+    return dict(work.execute("SELECT table_name, max_by(rows, pass) FROM fetched GROUP BY 1 ORDER BY 1").fetchall())

@@ -1,0 +1,108 @@
+"""The dataset on disk: a folder of Parquet files and a manifest, written whole or not at all.
+
+facts.parquet        fact, predicate, arg1, arg2, kind1, kind2, positive
+rules.parquet        rule, template, text                 each rule's text once
+candidates.parquet   fact, rule                           the rules that derive each fact
+schema.json          the source's tables and columns
+manifest.json        where it came from, with which options, how much there is of what, how long it took
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ruleminer.errors import InputError
+from ruleminer.problem.schema import Schema
+
+FOLDER = "dataset"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset, read into memory."""
+
+    folder: Path
+    facts: pa.Table
+    rules: pa.Table
+    candidates: pa.Table
+    schema: Schema
+    manifest: Mapping[str, Any]
+
+
+def write_dataset(
+    work: duckdb.DuckDBPyConnection,
+    run: Path,
+    template_names: list[str],
+    schema: Schema,
+    manifest: Mapping[str, Any],
+) -> Path:
+    """Write `RUN/dataset` from the relations `fact`, `rule` and `candidate`. Rules are numbered in order of text."""
+    folder = run / FOLDER
+    fresh = run / f".{FOLDER}.{os.getpid()}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    try:
+        work.register("template_name", pa.table({"template": range(len(template_names)), "name": template_names}))
+        work.execute(
+            """
+            CREATE OR REPLACE TEMP TABLE numbered AS
+            SELECT rule AS old, CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS rule, name AS template, text
+            FROM rule JOIN template_name USING (template) WHERE rule IN (SELECT rule FROM candidate)
+            """
+        )
+        work.unregister("template_name")
+        for name, query in (
+            ("facts", "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive FROM fact ORDER BY fact"),
+            ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
+            ("candidates", "SELECT fact, n.rule FROM candidate c JOIN numbered n ON n.old = c.rule ORDER BY ALL"),
+        ):
+            path = str(fresh / f"{name}.parquet").replace("'", "''")
+            work.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
+        (fresh / "schema.json").write_text(json.dumps(schema.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        (fresh / "manifest.json").write_text(
+            json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False) + "\n", "utf-8"
+        )
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    """Put the fresh folder in the place of the old one, which is gone only when the fresh one is there."""
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    fresh.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_dataset(run: Path) -> Dataset:
+    """The dataset of a run folder, or of the dataset folder itself."""
+    folder = run / FOLDER if (run / FOLDER).is_dir() else run
+    manifest_path = folder / "manifest.json"
+    if not manifest_path.is_file():
+        raise InputError(f"no dataset in {run}: `ruleminer extract --out {run}` makes one")
+    try:
+        manifest = json.loads(manifest_path.read_text("utf-8"))
+        schema = Schema.from_json(json.loads((folder / "schema.json").read_text("utf-8")))
+        facts, rules, candidates = (pq.read_table(folder / f"{n}.parquet") for n in ("facts", "rules", "candidates"))
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise InputError(
+            f"the dataset in {folder} is damaged ({str(error).splitlines()[0]}): extract it anew"
+        ) from None
+    if manifest.get("format") != FORMAT:
+        raise InputError(f"the dataset in {folder} has format {manifest.get('format')}, not {FORMAT}: extract it anew")
+    return Dataset(folder, facts, rules, candidates, schema, manifest)
