@@ -121,8 +121,7 @@ def test_gradient_equals_finite_differences(name: str) -> None:
     )  # the others hold factors fixed that a difference would move
     if name in weightless:
         numeric = [
-            (loss_named(name)(of_logits(z + h, allowed)) - loss_named(name)(of_logits(z - h, allowed))).item()
-            / 2e-6
+            (loss_named(name)(of_logits(z + h, allowed)) - loss_named(name)(of_logits(z - h, allowed))).item() / 2e-6
             for h in 1e-6 * torch.eye(len(z), dtype=torch.float64)
         ]
         assert gradient.tolist() == pytest.approx(numeric, abs=1e-8)

@@ -28,9 +28,7 @@ def tokens() -> Tokens:
 
 
 names = st.from_regex(r"[A-Za-z_]{1,12}([_ -]?[A-Z]?[a-z]{1,6}){0,3}", fullmatch=True)
-texts = st.one_of(
-    st.text(), names, st.text("aAbZzX_ -1", max_size=20), st.lists(st.sampled_from(TEXTS)).map("".join)
-)
+texts = st.one_of(st.text(), names, st.text("aAbZzX_ -1", max_size=20), st.lists(st.sampled_from(TEXTS)).map("".join))
 
 
 @given(text=texts)
