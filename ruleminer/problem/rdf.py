@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import warnings
 from pathlib import Path
 from xml.sax import SAXParseException
 
@@ -12,6 +14,9 @@ from rdflib.plugins.parsers.notation3 import BadSyntax
 from ruleminer.errors import InputError
 
 RDF_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".xml", ".nt", ".n3"})
+
+# It prints a traceback for each literal that is not of its datatype; we read those as plain text.
+logging.getLogger("rdflib.term").setLevel(logging.ERROR)
 
 _XML_START = re.compile(rb"<(\?xml|!|rdf:RDF\b|RDF\b|Ontology\b)")
 _OWL_XML_ROOT = re.compile(rb"<(\w+:)?Ontology[\s>]")
@@ -36,7 +41,8 @@ def parse_graph(content: bytes, path: Path) -> Graph:
 def _load(content: bytes, path: Path, syntax: str) -> Graph:
     graph = Graph(bind_namespaces="none")  # else rdflib adds thirty prefixes that the file does not have
     try:
-        graph.parse(data=content, format=syntax)
+        with warnings.catch_warnings(action="ignore"):
+            graph.parse(data=content, format=syntax, publicID=path.absolute().as_uri())
     except BadSyntax as problem:
         # Its own line number counts lines again that the parser has looked at twice; its place in the text is right.
         line = problem._str.decode()[: problem._i].count("\n") + 1

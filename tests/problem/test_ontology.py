@@ -195,7 +195,7 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
 def test_no_text_at_all_makes_reading_fail_otherwise_than_by_an_input_error(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
-    path = tmp_path_factory.mktemp("any") / "any.ttl"
+    path = tmp_path_factory.getbasetemp() / "any.ttl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         read_ontology(path)

@@ -1,0 +1,200 @@
+"""Examples: facts from CSV, RDF and query pairs in one table, and what broken files say."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ruleminer.errors import InputError
+from ruleminer.problem.database import open_database
+from ruleminer.problem.examples import read_csv_facts, read_examples
+from ruleminer.problem.facts import FACT_SCHEMA, Fact, fact_table, facts_of, predicates_of, united
+from ruleminer.problem.ontology import Ontology, read_ontology
+from ruleminer.rules.values import Kind
+
+ONTOLOGY = """
+@prefix : <http://example.org/ships#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Ship a owl:Class . :Port a owl:Class .
+:sails-to a owl:ObjectProperty . :name a owl:DatatypeProperty . :built a owl:DatatypeProperty .
+"""
+
+
+@pytest.fixture(scope="module")
+def ontology(tmp_path_factory: pytest.TempPathFactory) -> Ontology:
+    path = tmp_path_factory.mktemp("ontology") / "ships.ttl"
+    path.write_text(ONTOLOGY)
+    return read_ontology(path)
+
+
+def csv_file(folder: Path, text: str) -> Path:
+    path = folder / "facts.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_csv_facts_are_positive_and_untyped_unless_told_otherwise(tmp_path: Path, ontology: Ontology) -> None:
+    table = read_csv_facts(
+        csv_file(tmp_path, 'predicate,arg1,arg2\nShip,7,\nname,7,"The ""Ark"",\nold"\n:sails-to,7,8\n'), ontology
+    )
+    assert table.schema == FACT_SCHEMA
+    assert list(facts_of(table)) == [
+        Fact("Ship", ("7",), (None,)),
+        Fact("name", ("7", 'The "Ark",\nold'), (None, None)),
+        Fact("sails-to", ("7", "8"), (None, None)),
+    ]
+
+
+@pytest.mark.parametrize("header", ["label", "positive"])
+def test_every_way_to_write_a_label_is_understood(tmp_path: Path, ontology: Ontology, header: str) -> None:
+    for yes, no in (("positive", "negative"), ("1", "0"), ("true", "False"), ("+", "-")):
+        table = read_csv_facts(csv_file(tmp_path, f"predicate,arg1,{header}\nShip,1,{yes}\nShip,2,{no}\n"), ontology)
+        assert table["positive"].to_pylist() == [True, False]
+
+
+def test_kinds_may_stand_in_the_csv(tmp_path: Path, ontology: Ontology) -> None:
+    table = read_csv_facts(
+        csv_file(tmp_path, "predicate,arg1,arg2,kind1,kind2\nbuilt,7,1999-01-01,integer,date\n"), ontology
+    )
+    assert next(facts_of(table)).kinds == (Kind.INTEGER, Kind.DATE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1: the header must be predicate,arg1[,arg2][,label], not nothing"),
+        ("Ship,7\n", "line 1: the header must be predicate,arg1[,arg2][,label], not Ship,7"),
+        ("predicate,arg1,arg1\n", "line 1: the header must be"),
+        ("predicate,arg1,colour\n", "line 1: the header must be"),
+        ("predicate,arg1\nShip,7\nShip,7,8\n", "line 3: 3 fields where the header has 2"),
+        ("predicate,arg1\nShip,7\n\nShp,8\n", "line 4: the ontology has no class or property Shp; nearest: Ship"),
+        ("predicate,arg1,arg2\nShip,7,8\n", "line 2: Ship is a class: it takes one argument, not 2"),
+        ("predicate,arg1,arg2\nname,7,\n", "line 2: name is a property: it takes two arguments, not 1"),
+        ("predicate,arg1,arg2\nname,,x\n", "line 2: name is a property: it takes two arguments, not 1"),
+        ("predicate,arg1,label\nShip,7,maybe\n", "line 2: a label is positive or negative"),
+        ("predicate,arg1,kind1\nShip,7,number\n", "line 2: a kind is one of integer, decimal"),
+        ('predicate,arg1\nShip,"a\nb"\nShip,"7\n', "line 4: broken CSV: unexpected end of data"),
+        ('predicate,arg1\nShip,"7"x\n', "line 2: broken CSV"),
+    ],
+)
+def test_a_broken_csv_is_one_line_with_file_and_line(
+    tmp_path: Path, ontology: Ontology, text: str, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        read_csv_facts(csv_file(tmp_path, text), ontology)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "facts.csv"))
+    assert "\n" not in str(caught.value)
+
+
+def test_rdf_gives_typed_facts_of_the_ontology_only(tmp_path: Path, ontology: Ontology) -> None:
+    path = tmp_path / "ships.ttl"
+    path.write_text(
+        """@prefix : <http://example.org/ships#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        :Ship a owl:Class ; rdfs:label "of the ontology, no fact" .
+        <s/1> a :Ship , owl:NamedIndividual ; :sails-to <p/1> ; :name "Ark"@en ; rdfs:label "1400" ;
+            :built "1999-01-01"^^xsd:date , "2000-01-01T12:00:00+02:00"^^xsd:dateTime ,
+                   007 , 1.50 , true , "x"^^xsd:integer , "2001"^^xsd:gYear .
+        <p/1> a :Harbour . [] a :Ship .""",
+        encoding="utf-8",
+    )
+    examples = read_examples([path], ontology)
+    found = {
+        (fact.predicate, fact.arguments[-1], fact.kinds[-1] and fact.kinds[-1].value)
+        for fact in facts_of(examples.facts)
+    }
+    ship = path.as_uri().replace("ships.ttl", "s/1")
+    assert found == {
+        ("Ship", ship, "text"),
+        ("sails-to", path.as_uri().replace("ships.ttl", "p/1"), "text"),
+        ("name", "Ark", "text"),
+        ("label", "1400", None),
+        ("built", "1999-01-01", "date"),
+        ("built", "2000-01-01 10:00:00", "timestamp"),
+        ("built", "7", "integer"),
+        ("built", "1.5", "decimal"),
+        ("built", "true", "boolean"),
+        ("built", "x", None),
+        ("built", "2001", None),
+    }
+    assert examples.notes == (
+        "ships.ttl: 1 x Harbour (not in the ontology) left out",
+        "ships.ttl: 1 x Ship of a blank node left out",
+    )
+
+
+def test_rdf_that_says_nothing_of_the_ontology_is_refused(tmp_path: Path, ontology: Ontology) -> None:
+    path = tmp_path / "other.nt"
+    path.write_text("<http://a> <http://b> <http://c> .\n")
+    with pytest.raises(InputError, match="says nothing of the ontology's classes and properties"):
+        read_examples([path], ontology)
+
+
+def test_files_of_all_kinds_are_read_together_and_each_fact_once(tmp_path: Path, ontology: Ontology) -> None:
+    with duckdb.connect(str(tmp_path / "ships.duckdb")) as connection:
+        connection.execute("CREATE TABLE ship (id integer PRIMARY KEY); INSERT INTO ship VALUES (1), (2)")
+    queries = tmp_path / "queries"
+    queries.mkdir()
+    (queries / "ships.qpair").write_text(
+        "sql=SELECT COUNT(*) FROM ship\nsparql=SELECT (COUNT(*) AS ?n) {?s a <http://example.org/ships#Ship>}\n"
+    )
+    table = csv_file(tmp_path, "predicate,arg1\nPort,9\nPort,9\n")
+    with open_database(f"duckdb:///{tmp_path / 'ships.duckdb'}") as database:
+        examples = read_examples([queries, table, queries / "ships.qpair"], ontology, database)
+    assert list(facts_of(examples.facts)) == [
+        Fact("Port", ("9",), (None,)),
+        Fact("Ship", ("1",), (Kind.INTEGER,)),
+        Fact("Ship", ("2",), (Kind.INTEGER,)),
+    ]
+    assert [row.facts for row in examples.pairs] == [2, 2]
+    with pytest.raises(InputError, match="need the database"):
+        read_examples([queries], ontology)
+
+
+def test_unknown_and_missing_files_are_refused(tmp_path: Path, ontology: Ontology) -> None:
+    with pytest.raises(InputError, match=r"examples come as \.csv"):
+        read_examples([tmp_path / "facts.xlsx"], ontology)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_examples([tmp_path / "none.csv"], ontology)
+
+
+kinds = st.none() | st.sampled_from(Kind)
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+
+
+@st.composite
+def some_facts(draw: st.DrawFn) -> Fact:
+    size = draw(st.integers(1, 2))
+    arguments = draw(st.tuples(*[texts] * size))
+    return Fact(
+        draw(st.sampled_from(["Ship", "Port"] if size == 1 else ["name", "sails-to"])),
+        arguments,
+        draw(st.tuples(*[kinds] * size)),
+        draw(st.booleans()),
+    )
+
+
+@given(st.lists(some_facts(), max_size=8))
+def test_a_table_of_facts_gives_them_back(facts: list[Fact]) -> None:
+    assert list(facts_of(fact_table(facts))) == facts
+    assert set(facts_of(united([fact_table(facts), fact_table(facts)]))) == set(facts)
+    assert united([fact_table(facts)]).num_rows == len(set(facts))
+    assert predicates_of(fact_table(facts)) == tuple(sorted({fact.predicate for fact in facts}))
+
+
+@given(st.lists(some_facts(), max_size=8))
+def test_any_fact_survives_csv(tmp_path_factory: pytest.TempPathFactory, ontology: Ontology, facts: list[Fact]) -> None:
+    path = tmp_path_factory.getbasetemp() / "any-facts.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["predicate", "arg1", "arg2", "kind1", "kind2", "label"])
+        for fact in facts:
+            arguments, told = (*fact.arguments, "")[:2], (*fact.kinds, None)[:2]
+            writer.writerow([fact.predicate, *arguments, *(kind or "" for kind in told), fact.positive])
+    assert list(facts_of(read_csv_facts(path, ontology))) == facts
