@@ -24,7 +24,7 @@ from ruleminer.problem.engines.engine import (
 )
 from ruleminer.problem.schema import Column, ForeignKey, Table, quote_identifier
 
-# Keys that a loaded dump declares (dump_duckdb.py). DuckDB adds no foreign key to a table that exists, and its
+# Keys that a loaded dump declares (pgdump/into_duckdb.py). DuckDB adds no foreign key to a table that exists, and its
 # index for an enforced key lives in memory, so they are kept as data, which reflection reads and hides.
 KEYS_TABLE = "_ruleminer_keys"
 
@@ -55,7 +55,7 @@ class DuckDB:
             # A query of a downloaded scenario has no business with files or extensions.
             self._connection.execute("SET enable_external_access = false")
         except duckdb.Error as error:
-            raise DatabaseError(_open_failure(path, error)) from None
+            raise DatabaseError(open_failure(path, error)) from None
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
         """The schema unqualified names go to, and how many tables and views each schema has."""
@@ -162,7 +162,8 @@ def _table(name: str, is_view: bool, columns: list[Column], keys: list[tuple[Any
     return Table(name, tuple(columns), primary, unique, foreign, None, is_view)
 
 
-def _open_failure(path: Path, error: duckdb.Error) -> str:
+def open_failure(path: Path, error: duckdb.Error) -> str:
+    """Why DuckDB does not open a file."""
     text = one_line(error)
     if "lock" in text.lower():
         return f"{path} is in use by another process that writes to it"

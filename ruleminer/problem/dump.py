@@ -1,0 +1,143 @@
+"""Loading a pg_dump file into DuckDB, PostgreSQL or SQLite: whole or not at all, a batch of rows at a time.
+
+The file is read twice. Keys stand behind the data in a dump, so the first reading gathers what it declares (and
+finds out whether it is complete); the second brings the rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ruleminer.errors import InputError
+from ruleminer.problem.database import parse_url
+from ruleminer.problem.engines.engine import without_password
+from ruleminer.problem.pgdump.declarations import Declarations, Name
+from ruleminer.problem.pgdump.into_duckdb import into_duckdb
+from ruleminer.problem.pgdump.into_postgresql import into_postgresql
+from ruleminer.problem.pgdump.into_sqlite import into_sqlite
+from ruleminer.problem.pgdump.reader import CopyBlock, read_dump
+from ruleminer.problem.pgdump.rows import dump_rows
+from ruleminer.problem.pgdump.target import Target
+
+# Why a statement of a dump is left out; by the beginning of its label.
+_REASONS = {
+    "CREATE SEQUENCE": "numbers for new rows; nothing is added here",
+    "ALTER SEQUENCE": "numbers for new rows; nothing is added here",
+    "CREATE INDEX": "an index says nothing about the data",
+    "ALTER INDEX": "an index says nothing about the data",
+    "ALTER TABLE": "owners, defaults and storage say nothing about the data",
+    "CREATE TYPE": "values of its own types are read as text",
+    "CREATE DOMAIN": "a domain is read as its base type",
+    "CHECK": "a condition the rows fulfil already",
+    "CREATE FUNCTION": "code is not run",
+    "CREATE PROCEDURE": "code is not run",
+    "CREATE TRIGGER": "code is not run",
+    "CREATE RULE": "code is not run",
+    "DO": "code is not run",
+    "CREATE EXTENSION": "not needed to read the data",
+    "COMMENT": "not needed to read the data",
+    "DROP": "the target is checked and emptied by us",
+    "GRANT": "rights are the target's own affair",
+    "REVOKE": "rights are the target's own affair",
+    "SET": "a setting of the session that wrote the dump",
+    "SELECT": "a setting of the session that wrote the dump",
+    "psql command": "meant for the psql program",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTable:
+    """A table that was loaded, and its number of rows."""
+
+    schema: str | None
+    name: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """What of the dump was left out: how many times, and why."""
+
+    what: str
+    count: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDump:
+    """What `load_dump` did. `url` has no password."""
+
+    url: str
+    tables: tuple[LoadedTable, ...]
+    views: tuple[str, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def rows(self) -> int:
+        """All rows that were loaded."""
+        return sum(table.rows for table in self.tables)
+
+    @property
+    def schemas(self) -> tuple[str, ...]:
+        """The schemas that were filled; none on SQLite."""
+        return tuple(sorted({table.schema for table in self.tables if table.schema is not None}))
+
+
+def load_dump(path: Path, url: str, *, schema: str | None = None, replace: bool = False) -> LoadedDump:
+    """Load a plain pg_dump file (gzipped or not) into the database at `url`.
+
+    The tables go to the schemas the dump names, or all to `schema`. A schema that has tables already is only
+    overwritten with `replace`. When anything fails, the target stays as it was.
+    """
+    declared = _declarations(path)
+    if schema is not None:
+        declared.move_to(schema)
+    counts: Counter[Name] = Counter()
+    with _target(url, declared, replace) as target:
+        for rows in dump_rows(path, declared):
+            counts[rows.table.schema, rows.table.name] += target.fill(rows)
+        views = target.finish()
+    named = parse_url(url).drivername != "sqlite"
+    return LoadedDump(
+        without_password(parse_url(url)),
+        tuple(
+            LoadedTable(table.schema if named else None, table.name, counts[table.schema, table.name])
+            for table in declared.tables.values()
+        ),
+        tuple(views),
+        tuple(Skipped(what, count, _reason(what)) for what, count in sorted(declared.skipped.items())),
+    )
+
+
+def _declarations(path: Path) -> Declarations:
+    declared = Declarations(path)
+    for event in read_dump(path):
+        if isinstance(event, CopyBlock) or event.label == "INSERT":
+            continue
+        if not event.label:
+            shown = " ".join(event.text.split())[:60]
+            raise InputError(f"{path}:{event.line}: not a statement of a plain pg_dump file: {shown}")
+        declared.add(event)
+    declared.settle()
+    if not declared.tables:
+        raise InputError(f"{path} declares no tables: is it a plain pg_dump file?")
+    return declared
+
+
+def _target(url: str, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
+    parsed = parse_url(url)
+    match parsed.drivername:
+        case "postgresql":
+            return into_postgresql(parsed, declared, replace)
+        case "sqlite":
+            return into_sqlite(Path(str(parsed.database or "")), declared, replace)
+        case _:
+            return into_duckdb(Path(str(parsed.database or "")), declared, replace)
+
+
+def _reason(what: str) -> str:
+    matching = [reason for label, reason in _REASONS.items() if what.startswith(label)]
+    return matching[-1] if matching else "not needed to read the data"

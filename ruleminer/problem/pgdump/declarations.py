@@ -1,0 +1,330 @@
+"""What a dump declares: its tables, keys and views, and which schema each name belongs to."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from ruleminer.errors import InputError
+from ruleminer.problem.pgdump.reader import Statement
+from ruleminer.problem.schema import kind_of_type
+from ruleminer.rules.values import Kind
+
+Name = tuple[str, str]  # schema and table, as the dump spells them
+Columns = tuple[str, ...]
+
+_PART = r'(?:"(?:[^"]|"")+"|[\w$]+)'
+_ATTACH = re.compile(rf"ALTER TABLE (?:ONLY )?({_PART}(?:\.{_PART})?) ATTACH PARTITION ({_PART}(?:\.{_PART})?) ", re.I)
+_DOMAIN = re.compile(
+    rf"CREATE DOMAIN ({_PART}(?:\.{_PART})?) AS (.*?)"
+    r"(?:\s+(?:COLLATE|DEFAULT|NOT NULL|NULL|CONSTRAINT|CHECK)\b.*)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_MATERIALIZED = re.compile(r"^CREATE MATERIALIZED VIEW\b(.*?)(?:\s+WITH (?:NO )?DATA)?$", re.IGNORECASE | re.DOTALL)
+_SEARCH_PATH = re.compile(r"SET search_path\s*(?:=|TO)\s*(.*)|SELECT .*set_config\('search_path', '(.*?)'", re.I | re.S)
+# Types of PostgreSQL that the SQL parser stumbles over. None of them is more than text to us.
+_UNPARSED_TYPES = re.compile(r"\bbit varying(?:\s*\(\d+\))?|\binterval second\s*\(\d\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpColumn:
+    """A column as declared, `sql_type` in PostgreSQL's words."""
+
+    name: str
+    sql_type: str
+    nullable: bool
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of value the column holds."""
+        return kind_of_type(self.sql_type)
+
+    @property
+    def base_type(self) -> str:
+        """The type without its arguments, in the parser's words (INT, VARCHAR, TIMESTAMPTZ, …)."""
+        return self.sql_type.split("(")[0].strip().upper()
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether the type is char(n), whose values PostgreSQL fills up with blanks that do not count."""
+        return self.base_type in ("CHAR", "BPCHAR", "NCHAR")
+
+    @property
+    def digits(self) -> tuple[int, int] | None:
+        """Precision and scale of a numeric that has them; None for one without bounds."""
+        numbers = [int(number) for number in re.findall(r"\d+", self.sql_type)]
+        return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
+
+
+@dataclass(frozen=True, slots=True)
+class DumpForeignKey:
+    """A foreign key; `valid` unless the dump itself says that nobody checked the rows (NOT VALID)."""
+
+    columns: Columns
+    table: Name
+    referenced: Columns
+    valid: bool
+
+
+@dataclass(slots=True)
+class DumpTable:
+    """A table of the dump, and the schema of the target it goes to."""
+
+    schema: str
+    name: str
+    columns: tuple[DumpColumn, ...]
+    primary_key: Columns = ()
+    unique: list[Columns] = field(default_factory=list)
+    foreign_keys: list[DumpForeignKey] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DumpView:
+    """A view; every table in its query is written with its schema (the dump's)."""
+
+    schema: str
+    name: str
+    create: exp.Create
+
+
+class SearchPath:
+    """Where unqualified names of a dump belong; follows the settings of the dump's session."""
+
+    def __init__(self) -> None:
+        self._schema = "public"
+
+    def follow(self, statement: Statement) -> None:
+        """Heed the statement if it sets the search path."""
+        if found := _SEARCH_PATH.match(statement.text):
+            first = (found[1] or found[2] or "").split(",")[0].strip().strip("'\"")
+            self._schema = first if first and first != "$user" else "public"
+
+    def name(self, table: exp.Table) -> Name:
+        """The schema and name of a table as PostgreSQL understands them."""
+        schema = table.args.get("db")
+        return (folded(schema) if schema else self._schema, folded(table.this))
+
+    def name_of(self, text: str) -> Name:
+        """The same for a name as text."""
+        return self.name(exp.to_table(text, dialect="postgres"))
+
+
+class Declarations:
+    """Everything a dump declares, gathered statement by statement."""
+
+    def __init__(self, path: Path) -> None:
+        self.tables: dict[Name, DumpTable] = {}
+        self.views: list[DumpView] = []
+        self.partition_of: dict[Name, Name] = {}
+        self.skipped: Counter[str] = Counter()
+        self.path = path
+        self.search_path = SearchPath()
+        self._domains: dict[Name, str] = {}
+        self._moved: dict[str, str] = {}
+
+    def add(self, statement: Statement) -> None:
+        """Take in a statement, or count it as skipped."""
+        self.search_path.follow(statement)
+        words = statement.label
+        if words == "CREATE TABLE":
+            self._add_table(statement)
+        elif words in ("CREATE VIEW", "CREATE MATERIALIZED VIEW"):
+            self._add_view(statement)
+        elif words == "CREATE DOMAIN" and (domain := _DOMAIN.match(statement.text)):
+            self._domains[self.search_path.name_of(domain[1])] = domain[2].strip()
+        elif words == "ALTER TABLE":
+            self._alter(statement)
+        elif words != "CREATE SCHEMA":
+            self.skipped[words] += 1
+
+    @property
+    def schemas(self) -> list[str]:
+        """The schemas of the target that get tables."""
+        return sorted({table.schema for table in self.tables.values()})
+
+    def root(self, name: Name) -> Name:
+        """The partitioned table a partition's rows belong to; other tables are their own."""
+        while name in self.partition_of:
+            name = self.partition_of[name]
+        return name
+
+    def move_to(self, schema: str) -> None:
+        """Send all tables and views to one schema."""
+        own = self.schemas
+        if len(own) > 1:
+            raise InputError(
+                f"{self.path} has several schemas ({', '.join(own)}), which cannot all go to {schema!r}; "
+                "leave the schema out to keep them"
+            )
+        self._moved = {own[0]: schema}
+        for table in self.tables.values():
+            table.schema = schema
+
+    def target(self, key: DumpForeignKey) -> tuple[DumpTable, Columns]:
+        """The table a foreign key refers to, and its columns."""
+        table = self.tables[self.root(key.table)]
+        return table, key.referenced or table.primary_key
+
+    def view_sql(self, view: DumpView, dialect: str) -> str:
+        """The statement that makes the view, in another dialect and with the schemas of the target."""
+        create = view.create.copy()
+        for table in create.find_all(exp.Table):
+            if schema := table.args.get("db"):
+                moved = exp.to_identifier(self._moved.get(schema.name, schema.name), quoted=True)
+                table.set("db", None if dialect == "sqlite" else moved)
+        return create.sql(dialect)
+
+    def settle(self) -> None:
+        """Once all is read: partitions are no tables of their own, and keys need both their ends."""
+        for name in self.partition_of:
+            self.tables.pop(name, None)
+        for table in self.tables.values():
+            for key in list(table.foreign_keys):
+                target = self.tables.get(self.root(key.table))
+                if target is None or not (key.referenced or target.primary_key):
+                    table.foreign_keys.remove(key)
+                    self.skipped["FOREIGN KEY to a table that is not in the dump"] += 1
+
+    def _add_table(self, statement: Statement) -> None:
+        create = self._parsed(statement)
+        if not isinstance(create, exp.Create) or not isinstance(create.this, exp.Schema):
+            raise self._error(statement, "cannot read this CREATE TABLE")
+        name = self.search_path.name(create.this.this)
+        if name in self.tables:
+            raise self._error(statement, f"table {'.'.join(name)} is declared twice")
+        table = DumpTable(*name, columns=())
+        columns: list[DumpColumn] = []
+        for inherits in create.find_all(exp.InheritsProperty):
+            self.skipped["INHERITS: a child's rows are not shown in its parent"] += 1
+            for parent in inherits.expressions:
+                columns += self.tables[self.search_path.name(parent)].columns
+        for part in create.this.expressions:
+            if isinstance(part, exp.ColumnDef):
+                columns.append(self._column(table, part))
+            else:
+                self._constrain(table, part, valid=True)
+        table.columns = tuple({column.name: column for column in columns}.values())
+        if not columns:
+            raise self._error(statement, f"table {'.'.join(name)} has no columns")
+        self.tables[name] = table
+
+    def _column(self, table: DumpTable, column: exp.ColumnDef) -> DumpColumn:
+        name, nullable = folded(column.this), True
+        for constraint in column.constraints:
+            match constraint.kind:
+                case exp.NotNullColumnConstraint(args={"allow_null": True}):
+                    pass
+                case exp.NotNullColumnConstraint():
+                    nullable = False
+                case exp.ComputedColumnConstraint() | exp.GeneratedAsRowColumnConstraint():
+                    self.skipped[f"generated values of {table.name}.{name}: the column is empty"] += 1
+                    return DumpColumn(name, self._type(column), nullable=True)
+                case exp.PrimaryKeyColumnConstraint():
+                    table.primary_key = (name,)
+                case exp.UniqueColumnConstraint():
+                    table.unique.append((name,))
+                case exp.Reference() as reference:
+                    table.foreign_keys.append(self._foreign_key((name,), reference, valid=True))
+        return DumpColumn(name, self._type(column), nullable)
+
+    def _type(self, column: exp.ColumnDef) -> str:
+        declared: exp.Expr = column.args["kind"]
+        text = declared.sql("postgres")
+        if declared.is_type(exp.DataType.Type.USERDEFINED) and "(" not in text:
+            return self._domains.get(self.search_path.name_of(text), text)
+        return text
+
+    def _constrain(self, table: DumpTable, part: exp.Expr, valid: bool) -> None:
+        match part:
+            case exp.Constraint():
+                for inner in part.expressions:
+                    self._constrain(table, inner, valid)
+            case exp.PrimaryKey():
+                table.primary_key = tuple(map(folded, part.expressions))
+            case exp.UniqueColumnConstraint() if part.this is not None:
+                table.unique.append(tuple(map(folded, part.this.expressions)))
+            case exp.ForeignKey():
+                columns = tuple(map(folded, part.expressions))
+                table.foreign_keys.append(self._foreign_key(columns, part.args["reference"], valid))
+            case exp.CheckColumnConstraint():
+                self.skipped["CHECK"] += 1
+            case _:
+                self.skipped[part.key.upper()] += 1
+
+    def _foreign_key(self, columns: Columns, reference: exp.Reference, valid: bool) -> DumpForeignKey:
+        target = reference.this
+        referenced = tuple(map(folded, target.expressions)) if isinstance(target, exp.Schema) else ()
+        table = target.this if isinstance(target, exp.Schema) else target
+        return DumpForeignKey(columns, self.search_path.name(table), referenced, valid)
+
+    def _alter(self, statement: Statement) -> None:
+        if attach := _ATTACH.match(" ".join(statement.text.split())):
+            self.partition_of[self.search_path.name_of(attach[2])] = self.search_path.name_of(attach[1])
+            return
+        if not re.search(r"\bADD CONSTRAINT\b", statement.text, re.IGNORECASE):
+            self.skipped["ALTER TABLE"] += 1
+            return
+        alter = self._parsed(statement)
+        if not isinstance(alter, exp.Alter):
+            raise self._error(statement, "cannot read this ALTER TABLE")
+        name = self.search_path.name(alter.this)
+        if name not in self.tables:
+            raise self._error(statement, f"a constraint of table {'.'.join(name)}, which is not declared before")
+        valid = not re.search(r"\bNOT VALID$", statement.text, re.IGNORECASE)
+        for action in alter.args["actions"]:
+            for part in action.expressions if isinstance(action, exp.AddConstraint) else [action]:
+                self._constrain(self.tables[name], part, valid)
+
+    def _add_view(self, statement: Statement) -> None:
+        text = _MATERIALIZED.sub(r"CREATE VIEW\1", statement.text)
+        create = self._parsed(Statement(statement.line, text))
+        if not isinstance(create, exp.Create) or create.kind != "VIEW":
+            self.skipped["CREATE VIEW: its query is beyond us"] += 1
+            return
+        within = {cte.alias for cte in create.find_all(exp.CTE)}
+        for table in create.find_all(exp.Table):
+            if isinstance(table.this, exp.Identifier) and (table.args.get("db") or table.name not in within):
+                schema, name = self.search_path.name(table)
+                table.set("this", exp.to_identifier(name, quoted=True))
+                table.set("db", exp.to_identifier(schema, quoted=True))
+        target = create.this.this if isinstance(create.this, exp.Schema) else create.this
+        self.views.append(DumpView(*self.search_path.name(target), create=create))
+
+    def _parsed(self, statement: Statement) -> exp.Expr:
+        last: SqlglotError | None = None
+        for text in (statement.text, _UNPARSED_TYPES.sub("text", statement.text)):
+            try:
+                return parse_quietly(text)
+            except SqlglotError as error:
+                last = error
+        reason = re.sub(r"\x1b\[\d+m", "", str(last)).split("\n")[0]
+        raise self._error(statement, f"cannot read this {statement.label}: {reason}")
+
+    def _error(self, statement: Statement, reason: str) -> InputError:
+        return InputError(f"{self.path}:{statement.line}: {reason}")
+
+
+def parse_quietly(text: str) -> exp.Expr:
+    """One PostgreSQL statement parsed; what sqlglot does not know it keeps as a Command, without a warning."""
+    logger = logging.getLogger("sqlglot")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        return sqlglot.parse_one(text, dialect="postgres")
+    finally:
+        logger.setLevel(level)
+
+
+def folded(identifier: exp.Expr) -> str:
+    """An identifier as PostgreSQL folds it: unquoted is lower case."""
+    if isinstance(identifier, exp.Column | exp.Ordered):
+        identifier = identifier.this
+        return folded(identifier)
+    return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
