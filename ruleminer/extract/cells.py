@@ -239,9 +239,7 @@ def rows_query(
 
     Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
     """
-    selected: list[exp.Expression] = []
-    holds: list[exp.Expression] = []
-    touches: list[exp.Expression] = []
+    selected, holds, touches = list[exp.Expr](), list[exp.Expr](), list[exp.Expr]()
     for column in columns:
         place = exp.Column(this=identifier(column.name), table=exp.to_identifier("t"))
         key, name = lexical_sql(place, column.type, dialect), str(column.family)

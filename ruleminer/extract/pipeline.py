@@ -30,6 +30,7 @@ from ruleminer.extract.catalog import Catalog, catalog_of
 from ruleminer.extract.cells import count_fetched, create_tables, fetch_cells
 from ruleminer.extract.dataset import FOLDER, write_dataset
 from ruleminer.extract.sampling import Negatives, sample_facts
+from ruleminer.extract.unexplained import explain_gaps
 from ruleminer.problem.database import Database
 from ruleminer.rules.templates import Template
 
@@ -103,8 +104,8 @@ def extract(
         with _step(work, "candidates", times) as todo:
             if todo:
                 find_candidates(work, catalog, templates, lambda *p: progress("candidates", *p))
-        with _step(work, "cut", times):
-            cut = cut_candidates(work, options.max_candidates)
+        explain_gaps(work, has_iris=any(atom.spreads for template in templates for atom in template.body))
+        cut = cut_candidates(work, options.max_candidates)
         names = [template.name for template in templates]
         manifest = {
             "ruleminer": ruleminer.__version__,
@@ -122,7 +123,7 @@ def extract(
                 "pyarrow": pa.__version__,
             },
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-            "seconds": {**{name: round(value, 3) for name, value in times.items()}},
+            "seconds": {name: round(value, 3) for name, value in times.items()},
         }
         folder = write_dataset(work, out, names, schema, manifest)
     shutil.rmtree(out / WORK, ignore_errors=True)

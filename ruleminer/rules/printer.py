@@ -45,8 +45,8 @@ def term_text(term: Term) -> str:
         case Kind.BOOLEAN:
             return "true" if value else "false"
         case Kind.DECIMAL:
-            plain = format(value, "f")
-            return plain.rstrip("0") + "0" * plain.endswith(".0") if "." in plain else plain + ".0"
+            whole, _, fraction = format(value, "f").partition(".")
+            return f"{whole}.{fraction.rstrip('0') or '0'}"
         case Kind.DATE | Kind.TIMESTAMP:
             assert isinstance(value, date)
             return value.isoformat()

@@ -1,0 +1,108 @@
+"""What is in a dataset: counts per predicate, the rules that explain most, the facts that nothing explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow.parquet as pq
+
+from ruleminer.extract.dataset import read_dataset
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRule:
+    """A rule, and how many positives and negatives of its predicate it derives."""
+
+    text: str
+    positives: int
+    negatives: int
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateSummary:
+    """One predicate of a dataset. The candidate figures are over its positives."""
+
+    predicate: str
+    positives: int
+    negatives: int
+    smallest: int
+    median: float
+    largest: int
+    rules: tuple[SharedRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Facts of one predicate that have no candidate for the same kind of reason, with one of them."""
+
+    predicate: str
+    positive: bool
+    facts: int
+    reason: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """What `ruleminer dataset show` prints."""
+
+    facts: int
+    rules: int
+    candidates: int
+    predicates: tuple[PredicateSummary, ...]
+    gaps: tuple[Gap, ...]
+    manifest: dict[str, Any]
+
+
+def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
+    """Read a dataset and count."""
+    dataset = read_dataset(run)
+    with duckdb.connect() as memory:
+        memory.register("facts", dataset.facts)
+        memory.register("rules", dataset.rules)
+        memory.register("candidates", dataset.candidates)
+        memory.register("unexplained", pq.read_table(dataset.folder / "unexplained.parquet"))
+        counts = memory.execute(
+            """
+            SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
+                   coalesce(min(n) FILTER (positive), 0), coalesce(median(n) FILTER (positive), 0),
+                   coalesce(max(n) FILTER (positive), 0)
+            FROM (SELECT f.*, coalesce(n, 0) AS n FROM facts f
+                  LEFT JOIN (SELECT fact, count(*) AS n FROM candidates GROUP BY 1) USING (fact))
+            GROUP BY 1 ORDER BY 1
+            """
+        ).fetchall()
+        shared: dict[str, list[SharedRule]] = {}
+        for predicate, text, positives, negatives in memory.execute(
+            """
+            SELECT predicate, text, count(*) FILTER (positive) AS p, count(*) FILTER (NOT positive) AS n
+            FROM candidates JOIN facts USING (fact) JOIN rules USING (rule)
+            GROUP BY 1, 2 HAVING p > 0
+            QUALIFY row_number() OVER (PARTITION BY predicate ORDER BY p DESC, n, length(text), text) <= ?
+            ORDER BY predicate, p DESC, n, length(text), text
+            """,
+            [most_rules],
+        ).fetchall():
+            shared.setdefault(predicate, []).append(SharedRule(text, positives, negatives))
+        gaps = memory.execute(
+            """
+            SELECT predicate, positive, count(*), regexp_replace(any_value(reason), ': .*? stands', ' stands') AS what,
+                   min(arg1 || coalesce(', ' || arg2, ''))
+            FROM (SELECT *, regexp_extract(reason, '^[^:]*') AS class FROM unexplained) JOIN facts USING (fact)
+            GROUP BY predicate, positive, class ORDER BY ALL
+            """
+        ).fetchall()
+    return DatasetSummary(
+        dataset.facts.num_rows,
+        dataset.rules.num_rows,
+        dataset.candidates.num_rows,
+        tuple(
+            PredicateSummary(name, positives, negatives, least, median, most, tuple(shared.get(name, ())))
+            for name, positives, negatives, least, median, most in counts
+        ),
+        tuple(Gap(name, positive, n, what.split(": ")[0], example) for name, positive, n, what, example in gaps),
+        dict(dataset.manifest),
+    )

@@ -1,0 +1,30 @@
+"""Why some facts have no candidate: told per fact, so that a user can mend the example or the template."""
+
+from __future__ import annotations
+
+import duckdb
+
+
+def explain_gaps(work: duckdb.DuckDBPyConnection, has_iris: bool) -> None:
+    """Fill `unexplained(fact, reason)` for the facts without a candidate; the first argument at fault is named."""
+    spelled = "SELECT DISTINCT fact, pos FROM spelled" if has_iris else "SELECT NULL AS fact, NULL AS pos WHERE false"
+    work.execute(
+        f"""
+        CREATE OR REPLACE TABLE unexplained AS
+        WITH place AS (
+            SELECT t.fact, t.pos, t.text, t.kind, a.fact IS NOT NULL OR s.fact IS NOT NULL AS found, o.family AS other
+            FROM argument_text t
+            LEFT JOIN (SELECT DISTINCT fact, pos FROM argument) a ON a.fact = t.fact AND a.pos = t.pos
+            LEFT JOIN ({spelled}) s ON s.fact = t.fact AND s.pos = t.pos
+            LEFT JOIN (SELECT fact, pos, min(family) AS family FROM reading SEMI JOIN value USING (family, key)
+                       WHERE NOT fits GROUP BY 1, 2) o ON o.fact = t.fact AND o.pos = t.pos
+            WHERE t.fact NOT IN (SELECT fact FROM candidate))
+        SELECT fact, coalesce(
+                   min_by(CASE WHEN other IS NULL THEN 'no such value in any column: ' || left(text, 80)
+                               ELSE 'wrong type: ' || left(text, 80) || ' stands in the database as '
+                                    || replace(other, 'decimal', 'number') || ', not as ' || kind END, pos)
+                       FILTER (NOT found),
+                   'its values stand in the database, but no template leads from one to the other') AS reason
+        FROM place GROUP BY fact
+        """
+    )

@@ -1,0 +1,73 @@
+"""Hypothesis strategies for the rule language: any rule, with any names and constants."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+from hypothesis import strategies as st
+
+from ruleminer.rules.parser import joined
+from ruleminer.rules.values import Atom, Concat, Constant, Rule, Variable
+
+_HOSTILE = [
+    "select",
+    'a"b',
+    "a'b",
+    "a b",
+    "%s",
+    "%",
+    ";--",
+    "\\",
+    "true",
+    "concat",
+    "Ωμέγα",
+    "?",
+    "x\ty",
+    "né",
+    "-1",
+    "1a",
+]
+
+# Databases refuse NUL, and lone surrogates are not text.
+texts = st.one_of(
+    st.sampled_from(_HOSTILE),
+    st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=12),
+)
+names = texts.filter(bool)
+variable_names = st.from_regex(r"[a-z][a-z0-9_]{0,3}", fullmatch=True).filter(lambda n: n not in ("true", "false"))
+decimals = st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**9), max_value=10**9)
+constants = st.one_of(
+    st.integers(-(2**31), 2**31 - 1),
+    decimals.map(Decimal),
+    st.booleans(),
+    st.dates(date(1000, 1, 1), date(9999, 12, 31)),
+    st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)),
+    texts,
+).map(Constant.of)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    """A rule that binds what it uses."""
+    pool = draw(st.lists(variable_names, min_size=4, max_size=6, unique=True))
+    body_variables = [Variable(name) for name in pool[:3]]
+    terms = st.one_of(st.sampled_from(body_variables), constants)
+    body = [
+        Atom(
+            draw(names),
+            tuple((name, draw(terms)) for name in draw(st.lists(names, min_size=1, max_size=3, unique=True))),
+        )
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    bound = [variable for atom in body for variable in atom.variables]
+    if not bound:
+        body.append(Atom(draw(names), ((draw(names), body_variables[0]),)))
+        bound = [body_variables[0]]
+    definitions = []
+    if draw(st.booleans()):
+        parts = joined(draw(st.lists(st.one_of(texts, st.sampled_from(bound)), max_size=4)))
+        definitions.append((Variable(pool[3]), Concat(parts)))
+    choices = bound + [variable for variable, _ in definitions]
+    arguments = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2))
+    return Rule(draw(names), tuple(arguments), tuple(body), tuple(definitions))
