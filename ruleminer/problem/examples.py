@@ -65,6 +65,8 @@ def read_examples(paths: Iterable[Path | str], ontology: Ontology, database: Dat
         if database is None:
             raise InputError("examples from query pairs need the database that the pairs query")
         facts, report = facts_from_pairs(database, pairs, ontology)
+        if not tables:
+            return Examples(facts, report)
         tables.append(facts)
     return Examples(united(tables), report, tuple(notes))
 
@@ -103,9 +105,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             start = reader.line_num + 1
             for cells in reader:
                 if cells and len(cells) != len(header):
-                    raise InputError(
-                        f"{path}, line {start}: {len(cells)} fields where the header has {len(header)}"
-                    )
+                    raise InputError(f"{path}, line {start}: {len(cells)} fields where the header has {len(header)}")
                 if cells:
                     yield start, dict(zip(header, cells, strict=True))
                 start = reader.line_num + 1

@@ -62,12 +62,10 @@ def choose_arguments(
     return guide.attribute(target, branch.selected[0]) if branch.selected else guide.link(target)
 
 
-def class_columns(target: PairTarget, sources: Sources, chosen: Arguments) -> frozenset[tuple[str, str]]:
+def class_columns(sources: Sources, chosen: Arguments) -> frozenset[tuple[str, str]]:
     """The columns that hold the members of a class, according to its own pair."""
     place = sources.place(chosen.expressions[0])
-    if target.arity != 1 or place is None:
-        return frozenset()
-    return frozenset((sources.tables[at.alias].name, at.column) for at in sources.entity(place))
+    return frozenset((sources.tables[at.alias].name, at.column) for at in (sources.entity(place) if place else ()))
 
 
 def _named_arguments(target: PairTarget, branch: Branch) -> Arguments | NoFacts:
@@ -97,9 +95,7 @@ class _Guide:
             return NoFacts(f"{self.tables()} has no key of one column, so nothing names its entities")
         called = self.called(target.term.iri)
         if len(called) == 1:
-            return Arguments(
-                (self.column(called[0]),), f"of {len(self.keys)} entities, the one called like the class"
-            )
+            return Arguments((self.column(called[0]),), f"of {len(self.keys)} entities, the one called like the class")
         return NoFacts(f"its SQL joins {len(self.keys)} entities; which one is counted is not told")
 
     def attribute(self, target: PairTarget, value: exp.Expression) -> Arguments | NoFacts:
@@ -206,9 +202,7 @@ class _Guide:
         """The entities whose table, or a column of which, is called like a class; tables go first."""
         name = local_name(iri)
         keyed = {place: single_key(self.sources.tables[place.alias]) for e in self.candidates for place in e}
-        tables = [
-            p for p, key in keyed.items() if p.column == key and _alike(self.sources.tables[p.alias].name, name)
-        ]
+        tables = [p for p, key in keyed.items() if p.column == key and _alike(self.sources.tables[p.alias].name, name)]
         columns = [place for place in keyed if _alike(place.column, name)]
         return list(dict.fromkeys(self.sources.entity(place) for place in tables or columns))
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.database import Database
-from ruleminer.problem.facts import predicate_facts, united
+from ruleminer.problem.facts import FACT_SCHEMA, predicate_facts, united
 from ruleminer.problem.ontology import Ontology, local_name
 from ruleminer.problem.pair_ends import Arguments, ClassColumns, choose_arguments, class_columns
 from ruleminer.problem.pair_sql import Branch, Sources, branches, engine_sql, parse_pair_sql, read_sources
@@ -45,47 +45,38 @@ class _Part:
     arguments: Arguments
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A pair that we can read facts from."""
+
+    stem: str
+    target: PairTarget
+    parts: tuple[_Part, ...]
+
+
 def facts_from_pairs(
     database: Database, pairs: Iterable[QueryPair], ontology: Ontology
 ) -> tuple[pa.Table, tuple[PairReport, ...]]:
     """The facts of all enabled pairs, those of one predicate united, and a report with one row per pair."""
-    pairs = tuple(pairs)
-    tables: list[pa.Table] = []
+    tables: defaultdict[str, list[pa.Table]] = defaultdict(list)
     report: list[PairReport] = []
-    known = _class_columns(pairs, ontology, database.schema)
-    for pair in pairs:
-        target = NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)
-        if isinstance(target, NoFacts):
-            report.append(PairReport(pair.stem, None, 0, target.reason))
+    for reading in _read_pairs(pairs, ontology, database.schema):
+        if isinstance(reading, PairReport):
+            report.append(reading)
             continue
-        predicate = target.term.name
-        parts = _parts(pair, target, ontology, database.schema, known)
-        if isinstance(parts, NoFacts):
-            report.append(PairReport(pair.stem, predicate, 0, parts.reason))
-            continue
+        predicate = reading.target.term.name
         try:
-            arguments = database.arrow(_fact_sql(parts, database.schema, database.dialect)).read_all()
+            arguments = database.arrow(_fact_sql(reading.parts, database.schema, database.dialect)).read_all()
         except DatabaseError as problem:
-            report.append(PairReport(pair.stem, predicate, 0, str(problem)))
+            report.append(PairReport(reading.stem, predicate, 0, str(problem)))
             continue
+        tables[predicate].append(predicate_facts(predicate, arguments))
         reason = "" if arguments.num_rows else "its SQL returns no rows"
-        report.append(PairReport(pair.stem, predicate, arguments.num_rows, reason, _notes(target, parts, ontology)))
-        tables.append(predicate_facts(predicate, arguments))
-    return united(tables), tuple(report)
-
-
-def fact_sql(
-    pair: QueryPair, pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema, dialect: str
-) -> str | NoFacts:
-    """The statement that returns a pair's facts: arg1, kind1, and for a property arg2, kind2.
-
-    `pairs` are those it came with, which may tell which columns hold the members of a class.
-    """
-    target = pair_target(pair, ontology)
-    if isinstance(target, NoFacts):
-        return target
-    parts = _parts(pair, target, ontology, schema, _class_columns(pairs, ontology, schema))
-    return parts if isinstance(parts, NoFacts) else _fact_sql(parts, schema, dialect)
+        note = _notes(reading, ontology)
+        report.append(PairReport(reading.stem, predicate, arguments.num_rows, reason, note))
+    # One predicate at a time: to sort all of a large result at once takes several times its own memory.
+    facts = [united(tables[predicate]) for predicate in sorted(tables)]
+    return pa.concat_tables([FACT_SCHEMA.empty_table(), *facts]), tuple(report)
 
 
 def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, ...]]:
@@ -96,15 +87,24 @@ def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, 
     return database.rows(engine_sql(query, database.schema, database.dialect))
 
 
-def _class_columns(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) -> ClassColumns:
+def _read_pairs(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) -> Iterator[_Reading | PairReport]:
+    """All pairs in their order; those for classes are read first, for they tell what the columns of others hold."""
+    targets = [(pair, NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)) for pair in pairs]
     known: defaultdict[str, frozenset[tuple[str, str]]] = defaultdict(frozenset)
-    for pair in pairs:
-        target = NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)
+    for pair, target in targets:
         if isinstance(target, PairTarget) and target.arity == 1:
             parts = _parts(pair, target, ontology, schema, {})
-            for part in parts if not isinstance(parts, NoFacts) else ():
-                known[target.term.iri] |= class_columns(target, part.sources, part.arguments)
-    return known
+            for part in () if isinstance(parts, NoFacts) else parts:
+                known[target.term.iri] |= class_columns(part.sources, part.arguments)
+    for pair, target in targets:
+        if isinstance(target, NoFacts):
+            yield PairReport(pair.stem, None, 0, target.reason)
+            continue
+        parts = _parts(pair, target, ontology, schema, known)
+        if isinstance(parts, NoFacts):
+            yield PairReport(pair.stem, target.term.name, 0, parts.reason)
+        else:
+            yield _Reading(pair.stem, target, parts)
 
 
 def _parts(
@@ -132,11 +132,12 @@ def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: str) -> str:
     for part in parts:
         selected, given = [], []
         for place, expression in enumerate(part.arguments.expressions, start=1):
-            value, kind, text = _argument(expression, part.sources, dialect)
-            given.append(exp.Is(this=value.copy(), expression=exp.Null()).not_())
+            value, kind, text = _argument(expression.copy(), part.sources, dialect)
+            given.append(exp.Is(this=value, expression=exp.Null()).not_(copy=False))
             told = exp.cast(exp.Literal.string(kind) if kind else exp.Null(), "text")
-            selected += [exp.alias_(text, f"arg{place}"), exp.alias_(told, f"kind{place}")]
-        statement = part.branch.select.copy().select(*selected, append=False).distinct().where(*given)
+            selected += [exp.alias_(text, f"arg{place}", copy=False), exp.alias_(told, f"kind{place}", copy=False)]
+        statement = part.branch.select.copy().select(*selected, append=False, copy=False)
+        statement.distinct(copy=False).where(*given, copy=False)
         statements.append(engine_sql(statement, schema, dialect))
     return " UNION ".join(statements)
 
@@ -153,8 +154,8 @@ def _argument(
     return expression, found.kind, lexical_sql(expression, found, dialect)
 
 
-def _notes(target: PairTarget, parts: Sequence[_Part], ontology: Ontology) -> str:
-    unknown = [iri for asked in target.classes for iri in asked if ontology.get(iri) is None]
+def _notes(reading: _Reading, ontology: Ontology) -> str:
+    unknown = [iri for asked in reading.target.classes for iri in asked if ontology.get(iri) is None]
     notes = [f"the ontology has no class {local_name(iri)}" for iri in unknown]
-    notes += [part.arguments.note for part in parts if part.arguments.note]
+    notes += [part.arguments.note for part in reading.parts if part.arguments.note]
     return "; ".join(dict.fromkeys(notes))
