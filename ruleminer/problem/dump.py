@@ -14,7 +14,8 @@ from pathlib import Path
 from ruleminer.errors import InputError
 from ruleminer.problem.database import parse_url
 from ruleminer.problem.engines.engine import without_password
-from ruleminer.problem.pgdump.declarations import Declarations, Name
+from ruleminer.problem.pgdump.declarations import Declarations
+from ruleminer.problem.pgdump.declared import Name
 from ruleminer.problem.pgdump.into_duckdb import into_duckdb
 from ruleminer.problem.pgdump.into_postgresql import into_postgresql
 from ruleminer.problem.pgdump.into_sqlite import into_sqlite
@@ -22,28 +23,30 @@ from ruleminer.problem.pgdump.reader import CopyBlock, read_dump
 from ruleminer.problem.pgdump.rows import dump_rows
 from ruleminer.problem.pgdump.target import Target
 
-# Why a statement of a dump is left out; by the beginning of its label.
+# Why something of a dump is left out, by the beginning of what it is; the longest that fits tells.
 _REASONS = {
-    "CREATE SEQUENCE": "numbers for new rows; nothing is added here",
-    "ALTER SEQUENCE": "numbers for new rows; nothing is added here",
+    "": "not needed to read the data",
+    "ALTER": "owners, defaults and storage say nothing about the data",
+    "CHECK": "a condition that the rows fulfil already",
     "CREATE INDEX": "an index says nothing about the data",
-    "ALTER INDEX": "an index says nothing about the data",
-    "ALTER TABLE": "owners, defaults and storage say nothing about the data",
-    "CREATE TYPE": "values of its own types are read as text",
-    "CREATE DOMAIN": "a domain is read as its base type",
-    "CHECK": "a condition the rows fulfil already",
     "CREATE FUNCTION": "code is not run",
     "CREATE PROCEDURE": "code is not run",
-    "CREATE TRIGGER": "code is not run",
     "CREATE RULE": "code is not run",
+    "CREATE SEQUENCE": "it numbers new rows, and none are added",
+    "CREATE TRIGGER": "code is not run",
+    "CREATE TYPE": "values of such a type are read as text",
+    "CREATE VIEW": "the target cannot make it",
     "DO": "code is not run",
-    "CREATE EXTENSION": "not needed to read the data",
-    "COMMENT": "not needed to read the data",
-    "DROP": "the target is checked and emptied by us",
+    "DROP": "the target is emptied by us, if at all",
+    "FOREIGN KEY": "it would lead nowhere",
     "GRANT": "rights are the target's own affair",
+    "INHERITS": "a child's rows are not shown in its parent",
+    "REFRESH": "materialized views are made as plain views",
     "REVOKE": "rights are the target's own affair",
-    "SET": "a setting of the session that wrote the dump",
     "SELECT": "a setting of the session that wrote the dump",
+    "SET": "a setting of the session that wrote the dump",
+    "exact digits": "more than the target's decimals can hold",
+    "generated values": "the dump does not hold them; the column stays empty",
     "psql command": "meant for the psql program",
 }
 
@@ -139,5 +142,4 @@ def _target(url: str, declared: Declarations, replace: bool) -> AbstractContextM
 
 
 def _reason(what: str) -> str:
-    matching = [reason for label, reason in _REASONS.items() if what.startswith(label)]
-    return matching[-1] if matching else "not needed to read the data"
+    return _REASONS[max((label for label in _REASONS if what.startswith(label)), key=len)]

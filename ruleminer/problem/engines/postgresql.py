@@ -13,7 +13,7 @@ import adbc_driver_postgresql.dbapi as adbc
 import psycopg2
 import pyarrow as pa
 from psycopg2.extensions import connection as Connection  # noqa: N812
-from psycopg2.extensions import make_dsn
+from psycopg2.extensions import make_dsn, new_type, register_type
 from sqlalchemy.engine import URL
 
 from ruleminer.errors import DatabaseError
@@ -56,6 +56,14 @@ FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n O
 LEFT JOIN pg_class f ON f.oid = k.confrelid
 WHERE n.nspname = %s AND k.contype IN ('p', 'u', 'f') AND (f.oid IS NULL OR f.relnamespace = n.oid)
 ORDER BY k.oid"""
+
+
+def _without_padding(value: Any, _cursor: object) -> Any:
+    return None if value is None else value.rstrip(" ")
+
+
+# The blanks that fill up a char(n) do not count: a comparison or a cast to text in PostgreSQL drops them too.
+_PADDED = new_type((1042,), "BPCHAR", _without_padding)
 
 
 class PostgreSQL:
@@ -155,6 +163,7 @@ class PostgreSQL:
         connection = connect(self._url)
         try:
             connection.set_session(readonly=True)
+            register_type(_PADDED, connection)
             with connection.cursor() as cursor:
                 for setting in _session_settings(self._schema, self._timeout):
                     cursor.execute(setting)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import sqlglot
@@ -13,85 +12,20 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ruleminer.errors import InputError
+from ruleminer.problem.pgdump.declared import Columns, DumpColumn, DumpForeignKey, DumpTable, DumpView, Name
 from ruleminer.problem.pgdump.reader import Statement
-from ruleminer.problem.schema import kind_of_type
-from ruleminer.rules.values import Kind
-
-Name = tuple[str, str]  # schema and table, as the dump spells them
-Columns = tuple[str, ...]
 
 _PART = r'(?:"(?:[^"]|"")+"|[\w$]+)'
 _ATTACH = re.compile(rf"ALTER TABLE (?:ONLY )?({_PART}(?:\.{_PART})?) ATTACH PARTITION ({_PART}(?:\.{_PART})?) ", re.I)
 _DOMAIN = re.compile(
     rf"CREATE DOMAIN ({_PART}(?:\.{_PART})?) AS (.*?)"
-    r"(?:\s+(?:COLLATE|DEFAULT|NOT NULL|NULL|CONSTRAINT|CHECK)\b.*)?$",
+    r"(?:\s+COLLATE \S+)?(?:\s+(NOT NULL))?(?:\s+(?:DEFAULT|NULL|CONSTRAINT|CHECK)\b.*)?$",
     re.IGNORECASE | re.DOTALL,
 )
 _MATERIALIZED = re.compile(r"^CREATE MATERIALIZED VIEW\b(.*?)(?:\s+WITH (?:NO )?DATA)?$", re.IGNORECASE | re.DOTALL)
 _SEARCH_PATH = re.compile(r"SET search_path\s*(?:=|TO)\s*(.*)|SELECT .*set_config\('search_path', '(.*?)'", re.I | re.S)
 # Types of PostgreSQL that the SQL parser stumbles over. None of them is more than text to us.
 _UNPARSED_TYPES = re.compile(r"\bbit varying(?:\s*\(\d+\))?|\binterval second\s*\(\d\)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class DumpColumn:
-    """A column as declared, `sql_type` in PostgreSQL's words."""
-
-    name: str
-    sql_type: str
-    nullable: bool
-
-    @property
-    def kind(self) -> Kind:
-        """The kind of value the column holds."""
-        return kind_of_type(self.sql_type)
-
-    @property
-    def base_type(self) -> str:
-        """The type without its arguments, in the parser's words (INT, VARCHAR, TIMESTAMPTZ, …)."""
-        return self.sql_type.split("(")[0].strip().upper()
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether the type is char(n), whose values PostgreSQL fills up with blanks that do not count."""
-        return self.base_type in ("CHAR", "BPCHAR", "NCHAR")
-
-    @property
-    def digits(self) -> tuple[int, int] | None:
-        """Precision and scale of a numeric that has them; None for one without bounds."""
-        numbers = [int(number) for number in re.findall(r"\d+", self.sql_type)]
-        return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
-
-
-@dataclass(frozen=True, slots=True)
-class DumpForeignKey:
-    """A foreign key; `valid` unless the dump itself says that nobody checked the rows (NOT VALID)."""
-
-    columns: Columns
-    table: Name
-    referenced: Columns
-    valid: bool
-
-
-@dataclass(slots=True)
-class DumpTable:
-    """A table of the dump, and the schema of the target it goes to."""
-
-    schema: str
-    name: str
-    columns: tuple[DumpColumn, ...]
-    primary_key: Columns = ()
-    unique: list[Columns] = field(default_factory=list)
-    foreign_keys: list[DumpForeignKey] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class DumpView:
-    """A view; every table in its query is written with its schema (the dump's)."""
-
-    schema: str
-    name: str
-    create: exp.Create
 
 
 class SearchPath:
@@ -126,7 +60,7 @@ class Declarations:
         self.skipped: Counter[str] = Counter()
         self.path = path
         self.search_path = SearchPath()
-        self._domains: dict[Name, str] = {}
+        self._domains: dict[Name, exp.ColumnDef] = {}
         self._moved: dict[str, str] = {}
 
     def add(self, statement: Statement) -> None:
@@ -138,7 +72,8 @@ class Declarations:
         elif words in ("CREATE VIEW", "CREATE MATERIALIZED VIEW"):
             self._add_view(statement)
         elif words == "CREATE DOMAIN" and (domain := _DOMAIN.match(statement.text)):
-            self._domains[self.search_path.name_of(domain[1])] = domain[2].strip()
+            as_table = self._parsed(Statement(statement.line, f"CREATE TABLE t (c {domain[2]} {domain[3] or ''})"))
+            self._domains[self.search_path.name_of(domain[1])] = next(as_table.find_all(exp.ColumnDef))
         elif words == "ALTER TABLE":
             self._alter(statement)
         elif words != "CREATE SCHEMA":
@@ -202,7 +137,7 @@ class Declarations:
         table = DumpTable(*name, columns=())
         columns: list[DumpColumn] = []
         for inherits in create.find_all(exp.InheritsProperty):
-            self.skipped["INHERITS: a child's rows are not shown in its parent"] += 1
+            self.skipped["INHERITS"] += 1
             for parent in inherits.expressions:
                 columns += self.tables[self.search_path.name(parent)].columns
         for part in create.this.expressions:
@@ -217,29 +152,30 @@ class Declarations:
 
     def _column(self, table: DumpTable, column: exp.ColumnDef) -> DumpColumn:
         name, nullable = folded(column.this), True
+        sql_type = column.args["kind"].sql("postgres")
+        if domain := self._domain(column):
+            sql_type, nullable = domain.args["kind"].sql("postgres"), not domain.constraints
         for constraint in column.constraints:
             match constraint.kind:
-                case exp.NotNullColumnConstraint(args={"allow_null": True}):
-                    pass
-                case exp.NotNullColumnConstraint():
+                case exp.NotNullColumnConstraint() if not constraint.kind.args.get("allow_null"):
                     nullable = False
-                case exp.ComputedColumnConstraint() | exp.GeneratedAsRowColumnConstraint():
-                    self.skipped[f"generated values of {table.name}.{name}: the column is empty"] += 1
-                    return DumpColumn(name, self._type(column), nullable=True)
+                case exp.ComputedColumnConstraint():
+                    self.skipped[f"generated values of {table.name}.{name}"] += 1
+                    return DumpColumn(name, sql_type, nullable=True)
                 case exp.PrimaryKeyColumnConstraint():
                     table.primary_key = (name,)
                 case exp.UniqueColumnConstraint():
                     table.unique.append((name,))
                 case exp.Reference() as reference:
                     table.foreign_keys.append(self._foreign_key((name,), reference, valid=True))
-        return DumpColumn(name, self._type(column), nullable)
+        return DumpColumn(name, sql_type, nullable)
 
-    def _type(self, column: exp.ColumnDef) -> str:
+    def _domain(self, column: exp.ColumnDef) -> exp.ColumnDef | None:
         declared: exp.Expr = column.args["kind"]
-        text = declared.sql("postgres")
-        if declared.is_type(exp.DataType.Type.USERDEFINED) and "(" not in text:
-            return self._domains.get(self.search_path.name_of(text), text)
-        return text
+        named = declared.args.get("kind")
+        if declared.this is not exp.DataType.Type.USERDEFINED or not isinstance(named, exp.Identifier | exp.Dot):
+            return None
+        return self._domains.get(self.search_path.name_of(named.sql("postgres")))
 
     def _constrain(self, table: DumpTable, part: exp.Expr, valid: bool) -> None:
         match part:
@@ -286,7 +222,7 @@ class Declarations:
         text = _MATERIALIZED.sub(r"CREATE VIEW\1", statement.text)
         create = self._parsed(Statement(statement.line, text))
         if not isinstance(create, exp.Create) or create.kind != "VIEW":
-            self.skipped["CREATE VIEW: its query is beyond us"] += 1
+            self.skipped["CREATE VIEW"] += 1
             return
         within = {cte.alias for cte in create.find_all(exp.CTE)}
         for table in create.find_all(exp.Table):

@@ -16,7 +16,8 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.engines.duckdb import KEYS_TABLE, open_failure
 from ruleminer.problem.engines.engine import one_line
 from ruleminer.problem.pgdump.copy_text import copy_batches, copy_table
-from ruleminer.problem.pgdump.declarations import Columns, Declarations, DumpColumn, DumpTable, DumpView
+from ruleminer.problem.pgdump.declarations import Declarations
+from ruleminer.problem.pgdump.declared import Columns, DumpColumn, DumpTable, DumpView
 from ruleminer.problem.pgdump.rows import Rows
 from ruleminer.problem.pgdump.target import occupied
 from ruleminer.problem.schema import quote_identifier as quoted
@@ -159,7 +160,7 @@ class DuckDBTarget:
         )
         fits = not others and whole + scale <= _MAX_DIGITS
         if not fits:
-            self._declared.skipped[f"exact digits of {table.name}.{column.name}: kept as DOUBLE"] += 1
+            self._declared.skipped[f"exact digits of {table.name}.{column.name}"] += 1
         sql_type = f"DECIMAL({max(18, whole + scale)}, {scale})" if fits else "DOUBLE"
         self._run(f"ALTER TABLE {_name(table)} ALTER COLUMN {name} TYPE {sql_type}")
 

@@ -13,7 +13,8 @@ from sqlalchemy.engine import URL
 from ruleminer.errors import InputError
 from ruleminer.problem.engines.engine import one_line, scrubbed, without_password
 from ruleminer.problem.engines.postgresql import connect
-from ruleminer.problem.pgdump.declarations import Columns, Declarations, DumpColumn, DumpTable, DumpView
+from ruleminer.problem.pgdump.declarations import Declarations
+from ruleminer.problem.pgdump.declared import Columns, DumpColumn, DumpTable, DumpView
 from ruleminer.problem.pgdump.rows import Rows
 from ruleminer.problem.pgdump.target import occupied
 from ruleminer.problem.schema import quote_identifier as quoted

@@ -12,7 +12,8 @@ from pathlib import Path
 from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.engines.engine import one_line
 from ruleminer.problem.pgdump.copy_text import copy_fields
-from ruleminer.problem.pgdump.declarations import Columns, Declarations, DumpColumn, DumpTable, DumpView
+from ruleminer.problem.pgdump.declarations import Declarations
+from ruleminer.problem.pgdump.declared import Columns, DumpColumn, DumpTable, DumpView
 from ruleminer.problem.pgdump.rows import Rows
 from ruleminer.problem.schema import quote_identifier as quoted
 from ruleminer.rules.lexical import timestamp_form

@@ -14,15 +14,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from ruleminer.errors import InputError
 from ruleminer.problem.pgdump.copy_text import copy_line
-from ruleminer.problem.pgdump.declarations import (
-    Columns,
-    Declarations,
-    DumpTable,
-    Name,
-    SearchPath,
-    folded,
-    parse_quietly,
-)
+from ruleminer.problem.pgdump.declarations import Declarations, SearchPath, folded, parse_quietly
+from ruleminer.problem.pgdump.declared import Columns, DumpTable, Name
 from ruleminer.problem.pgdump.reader import CopyBlock, Statement, read_dump
 
 _LITERALS = {
