@@ -46,13 +46,14 @@ def _can_move_in(population: Population, link: Link) -> bool:
 
 
 def _can_multiply(population: Population, link: Link) -> bool:
-    """A link to many whose subject's table may lose its key: no join of a shortcut ends there."""
+    """A link to many whose subject's table may lose its key: no rule joins that table by it."""
     domain = population.domain
-    joined = {
-        domain.root(first.range).name
-        for shortcut in domain.properties
-        if isinstance(shortcut, Shortcut) and isinstance(first := domain.prop(shortcut.first), Link)
-    }
+    joined: set[str] = set()
+    for prop in domain.properties:
+        if isinstance(prop, Shortcut):
+            joined |= {domain.root(name).name for name in (*domain.ends(prop.first)[0], domain.ends(prop.first)[1])}
+        elif isinstance(prop, Link) and domain.root(prop.range).natural:
+            joined.add(domain.root(prop.domain).name)
     root = domain.root(link.domain)
     return bool(link.many) and not root.natural and root.name not in joined and root != domain.root(link.range)
 
@@ -113,12 +114,13 @@ def _multiplied(layout: Layout, population: Population, link: Link) -> Layout:
     table = layout.tables[link.domain]
     columns = tuple(_target_column(column, link, least) for column in end_columns(population, link.range, "m.o", "o"))
     ids = tuple(column.id for column in columns)
+    fresh = (Reference(ids, link.range),) if link.range in layout.tables else ()
     multiplied = replace(
         table,
         columns=(*table.columns, *columns),
         source=f'{table.source} {"" if least else "LEFT "}JOIN "m_{link.name}" AS m ON m.s = e.i',
         key=(*table.key, *ids) if least else (),
-        references=(*(r for r in table.references if r.table != table.id), Reference(ids, link.range)),
+        references=(*(r for r in table.references if r.table != table.id), *fresh),
     )
     homes = {**layout.links, link.name: (Home(table.id, table.key, ids),)}
     layout = layout.without_table(f"m:{link.name}").without_table(table.id)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ruleminer.problem.generator.domain import Attribute, Link, Narrowing, Property, Shortcut
 from ruleminer.problem.generator.draws import Permutation, chance_sql, skewed_sql, stride
 from ruleminer.problem.generator.population import Population
-from ruleminer.problem.generator.value_kinds import VALUE_KINDS, lexical_text_sql, value_sql
+from ruleminer.problem.generator.value_kinds import VALUE_KINDS, distinct_values, lexical_text_sql, value_sql
 
 
 def instance_statements(population: Population, store: bool) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _values(population: Population, attribute: Attribute) -> str:
     owner = population.members[attribute.domains[0]]
     group = attribute.name
     draws = f"{population.draw(f'value {group}', 's')} AS h, {population.draw(f'count {group}', 's')} AS f"
-    value = value_sql(attribute, "(h + j)", "s")
+    value = value_sql(attribute, f"(h + j * {stride(distinct_values(attribute), 37)})", "s")
     return (
         f"SELECT s, {value} AS value FROM ("
         f"SELECT s, h, unnest(range(f % {attribute.at_most + 1})) AS j FROM ("

@@ -96,7 +96,8 @@ class _Composer:
         shares = [self.generator.uniform(0.5, 1.5) for _ in range(count)]
         whole = sum(shares) * self.generator.uniform(1.0, 1.4)
         overlapping = self.classes[parent].overlapping
-        for qualifier, share in zip(self.generator.sample(self.words["qualifiers"], count), shares, strict=True):
+        fresh = [word for word in self.words["qualifiers"] if word.casefold() not in parent.casefold()]
+        for qualifier, share in zip(self.generator.sample(fresh, count), shares, strict=True):
             name = self.class_name(f"{qualifier} {noun}", f"{qualifier} {parent}")
             size = min(0.9, 1.5 * share / whole) if overlapping else share / whole
             child = Class(Term(name), round(size, 3), parent, overlapping=self.chance(0.2))
@@ -171,9 +172,13 @@ class _Composer:
             if self.chance(0.15):
                 texts = (f"has {end}", spoken)
             name = self.property_name(*texts, f"{start} {spoken}")
-            many = self.generator.choice(_MANY) if self.chance(0.4) else None
+            from_code, to_code = self.root(start).natural, self.root(end).natural
+            if to_code and self.root(start).iri:
+                continue  # no template joins a code to an IRI, nor a code to a table without a key of its own
+            may_be_many = not to_code and not (from_code and self.root(end).iri)
+            many = self.generator.choice(_MANY) if self.chance(0.4) and may_be_many else None
             inverse = None
-            if self.chance(0.2):
+            if self.chance(0.2) and not (many and from_code):
                 inverse = Term(self.property_name(f"{start} of", f"has {start}", f"{start} of {end}"))
             missing = 0.0 if many else self.generator.choice(_MISSING)
             self.properties[name] = Link(Term(name), start, end, missing, many, inverse)
@@ -235,9 +240,12 @@ class _Composer:
 
     def plain(self, name: str) -> bool:
         """Whether entities of a class are named by their key."""
+        return not self.root(name).iri and not self.root(name).natural
+
+    def root(self, name: str) -> Class:
         while (parent := self.classes[name].parent) is not None:
             name = parent
-        return not self.classes[name].iri and not self.classes[name].natural
+        return self.classes[name]
 
     def is_below(self, name: str, ancestor: str) -> bool:
         parent = self.classes[name].parent

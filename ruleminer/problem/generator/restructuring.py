@@ -132,12 +132,16 @@ def _code(
 
 
 def _links_by_role(layout: Layout, population: Population) -> Layout:
-    """Link tables between the same two hierarchies become one, with a code for what the link is."""
+    """Link tables between the same two hierarchies become one, with a code for what the link is.
+
+    Not where IRIs or codes name the entities: such a rule would be of a shape that no template has.
+    """
     domain = population.domain
     together: dict[tuple[str, str], list[Link]] = defaultdict(list)
     for link in domain.links:
-        if link.many:
-            together[domain.root(link.domain).name, domain.root(link.range).name].append(link)
+        ends = (domain.root(link.domain), domain.root(link.range))
+        if link.many and not any(root.iri or root.natural for root in ends):
+            together[ends[0].name, ends[1].name].append(link)
     for (start, end), links in together.items():
         if len(links) > 1:
             layout = _united_links(layout, population, start, end, links)

@@ -29,7 +29,11 @@ class _Body:
 
     def joined(self, other: _Body) -> _Body:
         """This body, then another that starts from where this ends."""
-        return _Body(_merged(self.atoms, other.atoms), self.subject, other.object)
+        atoms = _merged(self.atoms, other.atoms)
+        if len(atoms) == 1:  # both in one row, so that nothing is left to join
+            ((table, columns),) = atoms
+            atoms = ((table, {c: term for c, term in columns.items() if term not in self.object}),)
+        return _Body(atoms, self.subject, other.object)
 
     def filtered(self, home: Home, keys: Keys) -> _Body:
         """This body, with the entity of these keys in a home of its class."""
