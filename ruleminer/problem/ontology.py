@@ -11,9 +11,10 @@ import difflib
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TypeGuard
 
@@ -72,7 +73,7 @@ _ANNOTATIONS = tuple(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ontology:
     """The vocabulary of a mapping, in the order of the terms' names."""
 
@@ -80,16 +81,19 @@ class Ontology:
     properties: tuple[Property, ...]
     prefixes: Mapping[str, str] = field(default_factory=dict)
     sha256: str = ""
-    _by_iri: Mapping[str, Term] = field(init=False, repr=False, compare=False)
-    _by_name: Mapping[str, Term] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        own: tuple[Term, ...] = (*self.classes, *self.properties)
-        taken = {term.name for term in own}
-        annotations = [term for term in _ANNOTATIONS if term.name not in taken]
-        annotations += [replace(term, name=f"rdfs:{term.name}") for term in _ANNOTATIONS if term.name in taken]
-        object.__setattr__(self, "_by_iri", {term.iri: term for term in (*annotations, *own)})
-        object.__setattr__(self, "_by_name", {term.name: term for term in (*annotations, *own)})
+    @cached_property
+    def _by_iri(self) -> dict[str, Term]:
+        return {term.iri: term for term in (*self._annotations(), *self.classes, *self.properties)}
+
+    @cached_property
+    def _by_name(self) -> dict[str, Term]:
+        return {term.name: term for term in self._by_iri.values()}
+
+    def _annotations(self) -> Iterator[Property]:
+        taken = {term.name for term in (*self.classes, *self.properties)}
+        for term in _ANNOTATIONS:
+            yield replace(term, name=f"rdfs:{term.name}") if term.name in taken else term
 
     def get(self, iri: str) -> Term | None:
         """The term with this IRI, rdfs:label and rdfs:comment included."""

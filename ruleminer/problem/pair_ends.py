@@ -35,7 +35,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 class Arguments:
     """The expressions for a fact's arguments, and what a reader of the report should know about the choice."""
 
-    expressions: tuple[exp.Expression, ...]
+    expressions: tuple[exp.Expr, ...]
     note: str = ""
 
 
@@ -98,7 +98,7 @@ class _Guide:
             return Arguments((self.column(called[0]),), f"of {len(self.keys)} entities, the one called like the class")
         return NoFacts(f"its SQL joins {len(self.keys)} entities; which one is counted is not told")
 
-    def attribute(self, target: PairTarget, value: exp.Expression) -> Arguments | NoFacts:
+    def attribute(self, target: PairTarget, value: exp.Expr) -> Arguments | NoFacts:
         """One column returned for a property: the value, and the key of whom it belongs to."""
         place = self.sources.place(value)
         own = self.sources.entity(place) if place else frozenset()
@@ -212,7 +212,7 @@ class _Guide:
         below = [iri for start in classes for iri in self.ontology.descendants(start)]
         return dict.fromkeys((*classes, *above, *below))
 
-    def column(self, entity: Entity) -> exp.Expression:
+    def column(self, entity: Entity) -> exp.Expr:
         """One of an entity's columns, a key if there is one: to name it any of them does."""
         keys = set(self.sources.single_keys())
         place = min(entity, key=lambda place: (place not in keys, place))

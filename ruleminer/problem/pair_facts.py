@@ -137,17 +137,16 @@ def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: str) -> str:
             told = exp.cast(exp.Literal.string(kind) if kind else exp.Null(), "text")
             selected += [exp.alias_(text, f"arg{place}", copy=False), exp.alias_(told, f"kind{place}", copy=False)]
         statement = part.branch.select.copy().select(*selected, append=False, copy=False)
-        statement.distinct(copy=False).where(*given, copy=False)
+        statement.distinct(copy=False).where(*given, copy=False).set("order", None)
         statements.append(engine_sql(statement, schema, dialect))
     return " UNION ".join(statements)
 
 
-def _argument(
-    expression: exp.Expression, sources: Sources, dialect: str
-) -> tuple[exp.Expression, Kind | None, exp.Expression]:
+def _argument(expression: exp.Expr, sources: Sources, dialect: str) -> tuple[exp.Expr, Kind | None, exp.Expr]:
     """An argument's value, kind and text. A cast to text only prints a typed value: the value is meant."""
     if isinstance(expression, exp.Cast) and expression.to.is_type(*exp.DataType.TEXT_TYPES):
         expression = expression.this if sources.type_of(expression.this) else expression
+    assert isinstance(expression, exp.Expression)
     found = sources.type_of(expression)
     if found is None:  # a text constant may stand for a number or a date: the pair does not tell
         return expression, None, as_text(expression)

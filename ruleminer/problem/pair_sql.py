@@ -38,7 +38,7 @@ class Branch:
     """One SELECT of a pair, without its COUNT and UNION: what it returns, and under which names."""
 
     select: exp.Select
-    selected: tuple[exp.Expression, ...]
+    selected: tuple[exp.Expr, ...]
     names: tuple[str, ...]
 
 
@@ -55,7 +55,7 @@ class Sources:
         """All columns that equal this one."""
         return self.equal.get(place, frozenset({place}))
 
-    def place(self, column: exp.Expression) -> Place | None:
+    def place(self, column: exp.Expr) -> Place | None:
         """Where a column is read, unless that is unknown or ambiguous."""
         if not isinstance(column, exp.Column):
             return None
@@ -73,7 +73,7 @@ class Sources:
             if key := single_key(table):
                 yield Place(alias, key)
 
-    def type_of(self, expression: exp.Expression) -> ColumnType | None:
+    def type_of(self, expression: exp.Expr) -> ColumnType | None:
         """The type of an expression, as far as schema and syntax tell."""
         if isinstance(expression, exp.Paren):
             return self.type_of(expression.this)
@@ -111,7 +111,7 @@ def single_key(table: Table) -> str | None:
     return unique[0] if len(unique) == 1 else None
 
 
-def parse_pair_sql(sql: str) -> exp.Expression | NoFacts:
+def parse_pair_sql(sql: str) -> exp.Expr | NoFacts:
     """The one query of a pair, its unquoted names in lower case."""
     try:
         statements = [statement for statement in parse(sql, read="postgres") if statement is not None]
@@ -122,8 +122,11 @@ def parse_pair_sql(sql: str) -> exp.Expression | NoFacts:
     return normalize_identifiers(statements[0], dialect="postgres")
 
 
-def branches(query: exp.Expression) -> tuple[Branch, ...] | NoFacts:
+def branches(query: exp.Expr) -> tuple[Branch, ...] | NoFacts:
     """The SELECTs of a query, united or single, counted or not."""
+    entangled = [part for part in _ENTANGLED if query.args.get(part)]
+    if entangled:
+        return NoFacts(f"its SQL has {entangled[0].rstrip('_').upper()}")
     if isinstance(query, exp.Subquery):
         return branches(query.this)
     if isinstance(query, exp.Union):
@@ -136,9 +139,9 @@ def branches(query: exp.Expression) -> tuple[Branch, ...] | NoFacts:
         return found
     if not isinstance(query, exp.Select):
         return NoFacts(f"its SQL has {query.key.upper()}")
-    entangled = [part for part in _ENTANGLED if query.args.get(part)]
-    if entangled:
-        return NoFacts(f"its SQL has {entangled[0].rstrip('_').upper()}")
+    distinct = query.args.get("distinct")
+    if distinct and distinct.args.get("on"):
+        return NoFacts("its SQL has DISTINCT ON")
     counts = [part for part in query.expressions if part.find(exp.AggFunc)]
     if not counts:
         return _plain_branch(query)
@@ -170,12 +173,14 @@ def read_sources(select: exp.Select, schema: Schema) -> Sources | NoFacts:
     tables: dict[str, Table] = {}
     derived: dict[str, Sources] = {}
     projections: dict[str, exp.Select] = {}
-    equalities: list[tuple[exp.Expression, exp.Expression]] = []
+    equalities: list[tuple[exp.Expr, exp.Expr]] = []
     pairs: list[tuple[Place, Place]] = []
-    joins = select.args.get("joins") or []
-    first = select.args.get("from_")
-    for source, join in [(first.this, None)] * bool(first) + [(join.this, join) for join in joins]:
+    clauses: list[exp.Expr] = [select.args["from_"]] if select.args.get("from_") else []
+    for clause in [*clauses, *(select.args.get("joins") or ())]:
+        source, join = clause.this, clause if isinstance(clause, exp.Join) else None
         alias = source.alias_or_name
+        if join is not None and join.side:
+            return NoFacts(f"its SQL has a {join.side} JOIN, which may keep rows that are no facts")
         if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Select):
             inner = read_sources(source.this, schema)
             if isinstance(inner, NoFacts):
@@ -188,8 +193,6 @@ def read_sources(select: exp.Select, schema: Schema) -> Sources | NoFacts:
         if table is None:
             return NoFacts(f"the database has no table {source.name}")
         if join is not None:
-            if join.side:
-                return NoFacts(f"its SQL has a {join.side} JOIN, which may keep rows that are no facts")
             pairs += _shared_columns(join, alias, table, tables)
             equalities += _equalities(join.args.get("on"))
         tables[alias] = table
@@ -208,18 +211,20 @@ def find_table(schema: Schema, name: str) -> Table | None:
     return next((table for table in schema.tables if table.name == fitting), None)
 
 
-def engine_sql(query: exp.Expression, schema: Schema, dialect: str) -> str:
+def engine_sql(query: exp.Expr, schema: Schema, dialect: str) -> str:
     """A pair's query in the words of an engine."""
     if dialect == "sqlite":
         query = _for_sqlite(query.copy(), schema)
     return query.sql(dialect, identify=True)
 
 
-def _for_sqlite(query: exp.Expression, schema: Schema) -> exp.Expression:
+def _for_sqlite(query: exp.Expr, schema: Schema) -> exp.Expr:
     """SQLite keeps dates as text, so a text they are compared with must be written alike; it has no CONCAT."""
     for select in list(query.find_all(exp.Select)):
         sources = read_sources(select, schema)
-        for comparison in select.find_all(*_COMPARISONS) if isinstance(sources, Sources) else ():
+        if isinstance(sources, NoFacts):
+            continue
+        for comparison in select.find_all(*_COMPARISONS):
             for literal, other in ((comparison.left, comparison.right), (comparison.right, comparison.left)):
                 found = sources.type_of(other)
                 if found and isinstance(literal, exp.Literal) and literal.is_string:
@@ -229,10 +234,10 @@ def _for_sqlite(query: exp.Expression, schema: Schema) -> exp.Expression:
     return query.transform(_concat_by_pipes)
 
 
-def _concat_by_pipes(node: exp.Expression) -> exp.Expression:
+def _concat_by_pipes(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Concat):
         return node
-    parts = [
+    parts: list[exp.Expr] = [
         part if isinstance(part, exp.Literal) else exp.func("COALESCE", part, exp.Literal.string(""))
         for part in node.expressions
     ]
@@ -258,7 +263,7 @@ def _shared_columns(
                 yield Place(other, there), Place(alias, here)
 
 
-def _equalities(condition: exp.Expression | None) -> Iterator[tuple[exp.Expression, exp.Expression]]:
+def _equalities(condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     """The equations of columns that hold for every row: conjuncts only."""
     if isinstance(condition, exp.Paren):
         yield from _equalities(condition.this)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from ruleminer import __version__
 from ruleminer.errors import InputError
+from ruleminer.problem.copy import copy_database
 from ruleminer.problem.database import Database
 from ruleminer.problem.dump import load_dump
 from ruleminer.problem.examples import Examples, read_csv_facts
@@ -94,6 +95,20 @@ def scenario_database(scenario: Scenario, cache_dir: Path | str) -> str:
             load_dump(scenario.dump_path, _duckdb_url(fresh))
             fresh.replace(cached)
     return _duckdb_url(cached)
+
+
+def load_scenario(scenario: Scenario, url: str, *, schema: str | None = None, replace: bool = False) -> tuple[str, ...]:
+    """Load the scenario's database into the one at `url`; the lines tell what came over and what was left out."""
+    if scenario.database_path:
+        loaded = copy_database(scenario.database_path, url, schema=schema, replace=replace)
+    else:
+        assert scenario.dump_path is not None
+        loaded = load_dump(scenario.dump_path, url, schema=schema, replace=replace)
+    places = sorted({table.schema for table in loaded.tables if table.schema})
+    where = f", schema {', '.join(places)}" if places else ""
+    views = f", {len(loaded.views)} views" if loaded.views else ""
+    told = f"{scenario.name}: {len(loaded.tables)} tables{views}, {loaded.rows:,} rows into {loaded.url}{where}"
+    return (told, *(f"left out: {left.count} x {left.what} ({left.why})" for left in loaded.skipped))
 
 
 def all_facts(scenario: Scenario, ontology: Ontology, database: Database) -> Examples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,11 @@ def test_labels_comments_and_structure_are_read(turtle: Path) -> None:
     assert wrote.ranges == (NAMESPACE + "Book",)
     assert wrote.inverses == (NAMESPACE + "written-by",)
     assert ontology.find("written-by").inverses == (NAMESPACE + "wrote",), "an inverse holds both ways"
+
+
+def test_an_ontology_is_plain_data_for_json(turtle: Path) -> None:
+    plain = json.loads(json.dumps(asdict(read_ontology(turtle))))
+    assert set(plain) == {"classes", "properties", "prefixes", "sha256"}
 
 
 def test_ancestors_come_nearest_first_and_cross_equivalences(turtle: Path) -> None:

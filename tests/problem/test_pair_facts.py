@@ -190,7 +190,7 @@ def test_selected_arguments_are_taken_by_name_or_by_the_order_of_the_sparql(fact
     for sql, sparql in (
         ("SELECT id AS y, author AS x FROM opus", "SELECT (COUNT(*) AS ?n) {?x :wrote ?y}"),
         ("SELECT COUNT(*) FROM (SELECT author AS x, id AS y FROM opus) AS t", "SELECT (COUNT(*) AS ?n) {?x :wrote ?y}"),
-        ("SELECT author, id FROM opus", "SELECT ?w ?b {?w :wrote ?b}"),
+        ("SELECT author, id FROM opus ORDER BY price DESC", "SELECT ?w ?b {?w :wrote ?b}"),
         ("SELECT id, author FROM opus", "SELECT ?b ?w {?w :wrote ?b}"),
     ):
         assert facts(pair(sql, sparql))[0] == WROTE
@@ -245,6 +245,15 @@ def test_disabled_pairs_give_nothing_and_are_reported(facts: Facts) -> None:
             "SELECT (COUNT(*) AS ?n) {?a :wrote ?b}",
             "LEFT JOIN",
         ),
+        (
+            'SELECT COUNT(*) FROM opus LEFT JOIN (SELECT "ID" FROM "Person") p ON author = p."ID"',
+            "SELECT (COUNT(*) AS ?n) {?a :wrote ?b}",
+            "LEFT JOIN",
+        ),
+        ("WITH o AS (SELECT id FROM opus) SELECT id FROM o", "SELECT ?b {?b a :Book}", "its SQL has WITH"),
+        ("SELECT id FROM opus LIMIT 1", "SELECT ?b {?b a :Book}", "its SQL has LIMIT"),
+        ("SELECT id FROM opus UNION SELECT id FROM opus LIMIT 1", "SELECT ?b {?b a :Book}", "its SQL has LIMIT"),
+        ("SELECT DISTINCT ON (kind) id FROM opus", "SELECT ?b {?b a :Book}", "its SQL has DISTINCT ON"),
         ("SELECT id FROM opus EXCEPT SELECT opus FROM loan", "SELECT ?b {?b a :Book}", "its SQL has EXCEPT"),
     ],
 )

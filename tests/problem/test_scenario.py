@@ -11,8 +11,10 @@ from ruleminer.errors import RuleminerError
 from ruleminer.problem.data_folder import data_folder
 from ruleminer.problem.database import open_database
 from ruleminer.problem.facts import facts_of
+from ruleminer.problem.generator.generate import generate_scenario
 from ruleminer.problem.ontology import read_ontology
-from ruleminer.problem.scenario import all_facts, open_scenario, scenario_database, scenario_examples
+from ruleminer.problem.pair_facts import facts_from_pairs
+from ruleminer.problem.scenario import all_facts, load_scenario, open_scenario, scenario_database, scenario_examples
 
 DUMP = """--
 -- PostgreSQL database dump
@@ -111,6 +113,35 @@ def test_examples_come_from_pairs_first_and_from_the_known_facts_where_no_pair_t
     ]
     assert examples.notes == ("flag: from facts.csv, for no pair gives it",)
     assert [row.facts for row in examples.pairs] == [1]
+
+
+def test_a_scenario_loads_into_a_database_of_ones_own_and_tells_what_came(folder: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'mine.sqlite'}"
+    first, *rest = load_scenario(open_scenario(folder), url)
+    assert first.startswith("ships: 1 tables, 2 rows into sqlite:///")
+    assert any("SET" in line and line.startswith("left out: ") for line in rest)
+    with open_database(url) as database:
+        assert list(database.rows("SELECT id, label FROM vessel ORDER BY id")) == [(1, "Ark"), (2, None)]
+    made = tmp_path / "made"
+    generate_scenario(made, size=100, seed=1)
+    copied = f"duckdb:///{tmp_path / 'copy.duckdb'}"
+    (line,) = load_scenario(open_scenario(made), copied, schema="made")
+    assert line.endswith("copy.duckdb, schema made")
+    with open_database(copied) as database, open_database(f"duckdb:///{made / 'database.duckdb'}") as original:
+        assert [(t.name, t.rows) for t in database.schema.tables] == [(t.name, t.rows) for t in original.schema.tables]
+
+
+@pytest.mark.parametrize("kind", ["renaming", "denormalising"])
+def test_the_pairs_of_a_generated_scenario_give_exactly_its_facts(tmp_path: Path, kind: str) -> None:
+    generate_scenario(tmp_path / "made", domain="hospital", kind=kind, size=200, seed=1)
+    scenario = open_scenario(tmp_path / "made")
+    ontology = read_ontology(scenario.ontology_path)
+    with open_database(scenario_database(scenario, tmp_path / "cache")) as database:
+        given, _ = facts_from_pairs(database, scenario.pairs, ontology)
+        truth = all_facts(scenario, ontology, database).facts
+    untyped = ["predicate", "arg1", "arg2"]
+    order = [(name, "ascending") for name in untyped]
+    assert given.select(untyped).sort_by(order) == truth.select(untyped).sort_by(order)
 
 
 @pytest.mark.parametrize(
