@@ -150,7 +150,7 @@ class DuckDB:
                 yield
         except duckdb.InterruptException:
             raise timed_out(self._timeout) from None
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise DatabaseError(f"{self._path}: {one_line(error)}") from None
 
 

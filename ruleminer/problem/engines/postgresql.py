@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +30,8 @@ from ruleminer.problem.engines.engine import (
     without_password,
 )
 from ruleminer.problem.schema import Column, ForeignKey, Table, quote_identifier
+
+_LONG_IDLE = 60.0  # seconds
 
 _SCHEMAS = """
 SELECT n.nspname::text, count(c.oid), n.nspname = current_schema()
@@ -74,7 +77,7 @@ class PostgreSQL:
     def __init__(self, url: URL, timeout: float) -> None:
         self._url, self._timeout = url, timeout
         self._schema: str | None = None
-        self._idle: list[Connection] = []
+        self._idle: list[tuple[float, Connection]] = []  # since when
         with self._connection():
             pass
 
@@ -145,19 +148,32 @@ class PostgreSQL:
     def close(self) -> None:
         """Give back every idle connection."""
         while self._idle:
-            self._idle.pop().close()
+            self._idle.pop()[1].close()
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
-        connection = self._idle.pop() if self._idle else self._connect()
+        connection = self._rested() or self._connect()
         try:
             yield connection
         finally:
             try:
                 connection.rollback()
-                self._idle.append(connection)
+                self._idle.append((time.monotonic(), connection))
             except psycopg2.Error:
                 connection.close()
+
+    def _rested(self) -> Connection | None:
+        """An idle connection that still works; firewalls drop those that say nothing for long."""
+        while self._idle:
+            since, connection = self._idle.pop()
+            try:
+                if time.monotonic() - since > _LONG_IDLE:
+                    with connection.cursor() as cursor:
+                        cursor.execute("SELECT 1")
+                return connection
+            except psycopg2.Error:
+                connection.close()
+        return None
 
     def _connect(self) -> Connection:
         connection = connect(self._url)
@@ -192,14 +208,17 @@ class PostgreSQL:
         try:
             with time_limit(self._timeout, cursor.adbc_cancel):
                 yield
-        except (adbc_driver_manager.Error, OSError) as error:
+        except (adbc_driver_manager.Error, pa.ArrowException, OSError) as error:
             text = str(error)
             if "server closed the connection" in text or "terminating connection" in text:
                 raise self._lost() from None
+            if "canceling statement due to user request" in text:  # our clock, told late
+                raise timed_out(self._timeout) from None
             reason = re.sub(r"^.*?ERROR:\s*", "", text, flags=re.DOTALL).split("\n")[0]
             raise DatabaseError(f"{without_password(self._url)}: {self._told(reason)}") from None
 
     def _lost(self) -> ConnectionLostError:
+        self.close()  # the idle ones went the same way, most likely
         return ConnectionLostError(f"the connection to {without_password(self._url)} was lost; try again")
 
     def _told(self, reason: object) -> str:

@@ -24,6 +24,7 @@ _DOMAIN = re.compile(
 )
 _MATERIALIZED = re.compile(r"^CREATE MATERIALIZED VIEW\b(.*?)(?:\s+WITH (?:NO )?DATA)?$", re.IGNORECASE | re.DOTALL)
 _SEARCH_PATH = re.compile(r"SET search_path\s*(?:=|TO)\s*(.*)|SELECT .*set_config\('search_path', '(.*?)'", re.I | re.S)
+_KEY = re.compile(r"\bADD CONSTRAINT .*\b(?:PRIMARY KEY|UNIQUE|FOREIGN KEY)\b", re.IGNORECASE | re.DOTALL)
 # Types of PostgreSQL that the SQL parser stumbles over. None of them is more than text to us.
 _UNPARSED_TYPES = re.compile(r"\bbit varying(?:\s*\(\d+\))?|\binterval second\s*\(\d\)", re.IGNORECASE)
 
@@ -37,8 +38,9 @@ class SearchPath:
     def follow(self, statement: Statement) -> None:
         """Heed the statement if it sets the search path."""
         if found := _SEARCH_PATH.match(statement.text):
-            first = (found[1] or found[2] or "").split(",")[0].strip().strip("'\"")
-            self._schema = first if first and first != "$user" else "public"
+            first = (found[1] or found[2] or "").split(",")[0].strip().strip("'")
+            named = first[1:-1].replace('""', '"') if first.startswith('"') else first.lower()
+            self._schema = named if named not in ("", "$user") else "public"
 
     def name(self, table: exp.Table) -> Name:
         """The schema and name of a table as PostgreSQL understands them."""
@@ -138,8 +140,8 @@ class Declarations:
         columns: list[DumpColumn] = []
         for inherits in create.find_all(exp.InheritsProperty):
             self.skipped["INHERITS"] += 1
-            for parent in inherits.expressions:
-                columns += self.tables[self.search_path.name(parent)].columns
+            parents = [self.tables.get(self.search_path.name(parent)) for parent in inherits.expressions]
+            columns += [column for parent in parents if parent for column in parent.columns]
         for part in create.this.expressions:
             if isinstance(part, exp.ColumnDef):
                 columns.append(self._column(table, part))
@@ -204,8 +206,8 @@ class Declarations:
         if attach := _ATTACH.match(" ".join(statement.text.split())):
             self.partition_of[self.search_path.name_of(attach[2])] = self.search_path.name_of(attach[1])
             return
-        if not re.search(r"\bADD CONSTRAINT\b", statement.text, re.IGNORECASE):
-            self.skipped["ALTER TABLE"] += 1
+        if not _KEY.search(statement.text):
+            self.skipped["CHECK" if " ADD CONSTRAINT " in statement.text else "ALTER TABLE"] += 1
             return
         alter = self._parsed(statement)
         if not isinstance(alter, exp.Alter):
@@ -219,14 +221,16 @@ class Declarations:
                 self._constrain(self.tables[name], part, valid)
 
     def _add_view(self, statement: Statement) -> None:
-        text = _MATERIALIZED.sub(r"CREATE VIEW\1", statement.text)
-        create = self._parsed(Statement(statement.line, text))
+        try:
+            create = parse_quietly(_MATERIALIZED.sub(r"CREATE VIEW\1", statement.text))
+        except SqlglotError:
+            create = None
         if not isinstance(create, exp.Create) or create.kind != "VIEW":
             self.skipped["CREATE VIEW"] += 1
             return
-        within = {cte.alias for cte in create.find_all(exp.CTE)}
+        within = {folded(cte.args["alias"].this) for cte in create.find_all(exp.CTE)}
         for table in create.find_all(exp.Table):
-            if isinstance(table.this, exp.Identifier) and (table.args.get("db") or table.name not in within):
+            if isinstance(table.this, exp.Identifier) and (table.args.get("db") or folded(table.this) not in within):
                 schema, name = self.search_path.name(table)
                 table.set("this", exp.to_identifier(name, quoted=True))
                 table.set("db", exp.to_identifier(schema, quoted=True))
@@ -261,6 +265,5 @@ def parse_quietly(text: str) -> exp.Expr:
 def folded(identifier: exp.Expr) -> str:
     """An identifier as PostgreSQL folds it: unquoted is lower case."""
     if isinstance(identifier, exp.Column | exp.Ordered):
-        identifier = identifier.this
-        return folded(identifier)
+        return folded(identifier.this)
     return identifier.name if identifier.args.get("quoted") else identifier.name.lower()
