@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -82,18 +82,20 @@ class Ontology:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     sha256: str = ""
 
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All declared classes and properties."""
+        return (*self.classes, *self.properties)
+
     @cached_property
     def _by_iri(self) -> dict[str, Term]:
-        return {term.iri: term for term in (*self._annotations(), *self.classes, *self.properties)}
+        taken = {term.name for term in self.terms}
+        built_in = [replace(t, name=f"rdfs:{t.name}") if t.name in taken else t for t in _ANNOTATIONS]
+        return {term.iri: term for term in (*built_in, *self.terms)}
 
     @cached_property
     def _by_name(self) -> dict[str, Term]:
         return {term.name: term for term in self._by_iri.values()}
-
-    def _annotations(self) -> Iterator[Property]:
-        taken = {term.name for term in (*self.classes, *self.properties)}
-        for term in _ANNOTATIONS:
-            yield replace(term, name=f"rdfs:{term.name}") if term.name in taken else term
 
     def get(self, iri: str) -> Term | None:
         """The term with this IRI, rdfs:label and rdfs:comment included."""

@@ -141,6 +141,5 @@ def _counted(aggregate: CompValue) -> tuple[str, ...] | NoFacts:
 
 def _nearest(iri: URIRef, ontology: Ontology) -> str:
     """The term whose name differs in case or namespace only: the usual slip in RODI's pairs."""
-    terms: tuple[Term, ...] = (*ontology.classes, *ontology.properties)
-    same = [term.name for term in terms if local_name(term.iri).lower() == local_name(iri).lower()]
+    same = [term.name for term in ontology.terms if local_name(term.iri).lower() == local_name(iri).lower()]
     return f" (there is {same[0]})" if same else ""
