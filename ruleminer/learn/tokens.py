@@ -14,12 +14,14 @@ Words go through a sentencepiece model trained on the run's own words, what is l
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import sentencepiece as sp
 
@@ -64,6 +66,17 @@ _MARKS = [chr(c) for c in range(32, 127) if not chr(c).isalnum()]
 _DIGITS = [f"{i}" for i in range(10)] + [f"{i:02}" for i in range(100)]
 _CONTROLS = [f"style {name}" for name in _STYLES if name != "snake"]
 _CONTROLS += [f"case {case}" for case in _FORMS] + [f"join {sep}" for sep in _SEPARATORS]
+_START = {"word", "empty"}
+_AFTER_TEXT = {*_START, "style", "case", "text", "byte"}
+_AFTER_WORD = {*_START, "piece", "join", "case", "text", "byte"}
+_FOLLOWERS = {  # which kinds of tokens may stand behind which
+    **dict.fromkeys(("text", "byte"), _AFTER_TEXT),
+    **dict.fromkeys(("word", "piece"), _AFTER_WORD),
+    "style": {*_START, "case"},
+    "join": {*_START, "case"},
+    "case": _START,
+    "empty": {"piece"},
+}
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s\"<>/?#]+/[^\s\"<>?#]*")
 _RUN = re.compile(r"[^\W\d_]+(?:[_ -]?[^\W\d_]+)*")
 _MAX_NAMESPACES = 32
@@ -119,8 +132,7 @@ class Tokens:
         symbols = [*_MARKS, *_PHRASES, *_DIGITS, *_namespaces(iris)]
         fixed = [f"⟪{s.replace(' ', _BLANK)}⟫" for s in dict.fromkeys(symbols)]
         fixed += [f"⟦{c.replace(' ', _BLANK)}⟧" for c in _CONTROLS]
-        # By the logarithm: else words of a few long constants, repeated in many rules, fill the vocabulary.
-        corpus = [f"{word}\t{count.bit_length()}\n" for word, count in sorted(singular.items())]
+        corpus = [f"{word}\t{count}\n" for word, count in sorted(singular.items())]
         return cls(_train(corpus or ["x\t1\n"], fixed, size))
 
     def encode(self, text: str) -> list[int]:
@@ -140,8 +152,11 @@ class Tokens:
                 ids.extend(self._byte_ids(unit))
         return ids
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """The text of tokens; special tokens and bytes that are not UTF-8 do not stop it."""
+    def decode(self, ids: Iterable[int], partial: bool = False) -> str:
+        """The text of tokens; special tokens and bytes that are not UTF-8 do not stop it.
+
+        With `partial` a character whose bytes are not all there yet is left away.
+        """
         text = bytearray()
         style, separator, case, in_run = _STYLES["snake"], None, None, False
         for kind, value in self._spans(ids):
@@ -159,7 +174,27 @@ class Tokens:
             else:
                 text += bytes.fromhex(value) if kind == "byte" else value.encode()
                 style, separator, case, in_run = _STYLES["snake"], None, None, False
+        if partial:
+            return codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(text))
         return text.decode("utf-8", errors="replace")
+
+    def kind(self, token: int) -> str:
+        """`word` or `empty` (a word's start), `piece` (more), `text`, `byte`, `style`, `join`, `case` or `none`."""
+        if token in self._special:
+            return self._special[token][0]
+        piece = self._pieces[token]
+        return "piece" if not piece.startswith("▁") else "word" if len(piece) > 1 else "empty"
+
+    def well_formed(self, ids: Sequence[int]) -> bool:
+        """Whether tokens stand in an order in which a text's tokens can stand, as far as that is cheap to say.
+
+        All but the last run, and what touches it, must also be what `encode` makes of their text.
+        """
+        kinds = ["text", *(self.kind(i) for i in ids)]
+        if any(after not in _FOLLOWERS.get(before, ()) for before, after in pairwise(kinds)):
+            return False
+        settled = max(i for i, kind in enumerate(kinds) if kind in ("text", "byte")) - 5  # bytes of one character
+        return settled <= 0 or self.encode(self.decode(ids))[:settled] == list(ids[:settled])
 
     def _spans(self, ids: Iterable[int]) -> Iterator[tuple[str, str]]:
         """Tokens as (kind, value), the pieces of a word put together."""

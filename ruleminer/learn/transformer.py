@@ -18,7 +18,7 @@ from torch.nn import functional
 from ruleminer.learn.edges import edge_log_probabilities
 from ruleminer.learn.losses import Outputs
 from ruleminer.learn.tokens import Tokens
-from ruleminer.learn.trie import ALLOWED, FORBIDDEN, Batch
+from ruleminer.learn.trie import ALLOWED, Batch
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Size:
 
 SIZES = {
     "tiny": Size(32, 1, 2),
-    "small": Size(64, 2, 4),
+    "small": Size(64, 2, 2),
     "paper-cmt": Size(128, 4, 4),
     "paper-npd": Size(32, 3, 4),
 }
@@ -80,7 +80,9 @@ class Transformer(nn.Module):
             keys, values = (part[groups.clamp(min=0)].flatten(1, 2) for part in block.memory(memory))  # (R, G·S, d)
             x, _ = block(x, ancestors[:, None], keys, values, cross_mask[:, None])
         nodes = self.output_norm(x.flatten(0, 1).index_select(0, batch.node_place))  # (T, d)
-        edge_log_p, leak = edge_log_probabilities(nodes, self.embedding.weight, batch.edge_node, batch.edge_token)
+        weight = self.embedding.weight
+        with torch.autocast(weight.device.type, enabled=False):
+            edge_log_p, leak = edge_log_probabilities(nodes.to(weight.dtype), weight, batch.edge_node, batch.edge_token)
         # log P(place) sums the edges on its path: those of its ancestors and its own.
         steps = functional.pad(edge_log_p, (0, 1))[batch.place_edge]  # (R, N)
         reach = torch.einsum("rij,rj->ri", ancestors.to(steps.dtype), steps).flatten()  # (R·N,)
@@ -95,21 +97,21 @@ class Scores:
     """Where the probability of each fact's trie goes."""
 
     log_p: Tensor  # (F, K) of each leaf
-    label: Tensor  # (F, K) ALLOWED, FORBIDDEN or 0 for padding
+    label: Tensor  # (F, K) the sets a leaf is in, as bits; 0 for padding
     log_leak: Tensor  # (F,) of all that is in no leaf
 
-    def log_mass(self, label: int) -> Tensor:
-        """(F,) the log of the mass in leaves of a label, −inf where there are none."""
-        return _logsumexp_where(self.log_p, self.label == label)
+    def log_mass(self, bit: int) -> Tensor:
+        """(F,) the log of the mass in leaves of a set, −inf where there are none."""
+        return _logsumexp_where(self.log_p, self.label & bit != 0)
 
-    def outputs(self) -> Outputs:
-        """What a loss needs to know of the allowed rules."""
-        log_rest = torch.logaddexp(self.log_leak, self.log_mass(FORBIDDEN))
-        return Outputs(self.log_p, self.label == ALLOWED, log_rest)
+    def log_rest(self, bit: int) -> Tensor:
+        """(F,) log(1 − mass in leaves of a set), as a sum of what is elsewhere."""
+        elsewhere = _logsumexp_where(self.log_p, (self.label & bit == 0) & (self.label != 0))
+        return torch.logaddexp(self.log_leak, elsewhere)
 
-    def log_not_forbidden(self) -> Tensor:
-        """(F,) log(1 − mass of forbidden leaves)."""
-        return torch.logaddexp(self.log_leak, self.log_mass(ALLOWED))
+    def outputs(self, bit: int = ALLOWED) -> Outputs:
+        """What a loss needs to know of a set of rules."""
+        return Outputs(self.log_p, self.label & bit != 0, self.log_rest(bit))
 
 
 class EncoderBlock(nn.Module):

@@ -15,7 +15,7 @@ first node. Short ones share a row.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
@@ -26,7 +26,7 @@ from torch import Tensor
 
 from ruleminer.learn.tokens import Tokens
 
-ALLOWED, FORBIDDEN = 1, 2
+ALLOWED, FORBIDDEN = 1, 2  # labels are bits: a leaf may be in several sets
 Ints = NDArray[np.int64]
 Path = tuple[int, ...]  # tokens from the root on; that of a whole rule ends with the end token
 
@@ -83,7 +83,7 @@ class Trie:
     end: Ints  # (n,) where the node's subtree ends
     leaf_node: Ints  # (k,) the node a leaf hangs on
     leaf_token: Ints  # (k,)
-    leaf_label: Ints  # (k,) ALLOWED or FORBIDDEN
+    leaf_label: Ints  # (k,) the sets it is in, as bits
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -94,15 +94,14 @@ def whole(sequence: Sequence[int]) -> Path:
     return (*sequence, Tokens.EOS)
 
 
-def build_trie(allowed: Iterable[Path], forbidden: Iterable[Path] = ()) -> Trie:
+def build_trie(labels: Mapping[Path, int]) -> Trie:
     """The trie with these leaves, kept in this order. No path may be another's beginning."""
-    labelled = [*((path, ALLOWED) for path in allowed), *((path, FORBIDDEN) for path in forbidden)]
-    leaves = np.empty((3, len(labelled)), dtype=np.int64)
+    order = sorted(enumerate(labels), key=lambda leaf: leaf[1])
+    leaves = np.empty((3, len(labels)), dtype=np.int64)
     tokens, parent, depth, end = [Tokens.BOS], [-1], [0], [0]
     trail: list[int] = [0]  # the nodes from the root to the last path's end
     previous: Path = ()
-    for leaf in sorted(range(len(labelled)), key=lambda i: labelled[i][0]):
-        path, label = labelled[leaf]
+    for leaf, path in order:
         inner = path[:-1]
         shared = _shared_length(inner, previous)
         for node in trail[shared + 1 :]:
@@ -114,7 +113,7 @@ def build_trie(allowed: Iterable[Path], forbidden: Iterable[Path] = ()) -> Trie:
             depth.append(len(trail))
             end.append(0)
             trail.append(len(tokens) - 1)
-        leaves[:, leaf] = trail[-1], path[-1], label
+        leaves[:, leaf] = trail[-1], path[-1], labels[path]
         previous = inner
     for node in trail:
         end[node] = len(tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ruleminer.learn.tokens import Tokens
@@ -85,3 +85,10 @@ def test_a_vocabulary_can_be_trained_on_next_to_nothing() -> None:
     for few in ([], ["1"], ["a"], ["学校(x)"]):
         tokens = Tokens.trained_on(few)
         assert tokens.decode(tokens.encode("Paper(x) <- 学校(id: x)")) == "Paper(x) <- 学校(id: x)"
+
+
+@settings(deadline=None, max_examples=50)
+@given(text=texts)
+def test_every_beginning_of_a_texts_tokens_is_well_formed(tokens: Tokens, text: str) -> None:
+    ids = tokens.encode(text)
+    assert all(tokens.well_formed(ids[:end]) for end in range(len(ids) + 1))

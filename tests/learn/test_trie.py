@@ -21,6 +21,7 @@ from ruleminer.learn.trie import (
     FORBIDDEN,
     Path,
     PrefixTree,
+    Trie,
     build_trie,
     departures,
     pack,
@@ -33,6 +34,10 @@ SMALL = Size(width=16, layers=2, heads=2)
 def model_of(vocabulary: int, longest: int = 40, dtype: torch.dtype = torch.float64) -> Transformer:
     torch.manual_seed(0)
     return Transformer(vocabulary, SMALL, longest_input=12, longest_rule=longest).to(dtype)
+
+
+def trie_of(allowed: list[Path], forbidden: list[Path] | None = None) -> Trie:
+    return build_trie({**dict.fromkeys(allowed, ALLOWED), **dict.fromkeys(forbidden or [], FORBIDDEN)})
 
 
 def random_facts(
@@ -59,7 +64,7 @@ def random_facts(
 def test_trie_log_probabilities_and_gradients_equal_scoring_each_alone(row_length: int) -> None:
     inputs, allowed, forbidden = random_facts(seed=1)
     model = model_of(20)
-    batch = pack(inputs, [build_trie(a, f) for a, f in zip(allowed, forbidden, strict=True)], row_length)
+    batch = pack(inputs, [trie_of(a, f) for a, f in zip(allowed, forbidden, strict=True)], row_length)
     scores = model(batch)
     alone = score_alone(model, inputs, [a + f for a, f in zip(allowed, forbidden, strict=True)])
     for fact, expected in enumerate(alone):
@@ -81,7 +86,7 @@ def test_trie_log_probabilities_and_gradients_equal_scoring_each_alone(row_lengt
 
 def test_float32_is_within_rounding_of_float64() -> None:
     inputs, allowed, forbidden = random_facts(seed=2, longest=30)
-    batch = pack(inputs, [build_trie(a, f) for a, f in zip(allowed, forbidden, strict=True)], 64)
+    batch = pack(inputs, [trie_of(a, f) for a, f in zip(allowed, forbidden, strict=True)], 64)
     exact = model_of(200)(batch).log_p
     single = model_of(200).float()(batch).log_p
     assert exact.min() < -100
@@ -92,7 +97,7 @@ def test_leak_equals_brute_force_over_all_sequences_of_a_tiny_vocabulary() -> No
     model = model_of(6)  # tokens 0..5; a sequence ends with the end token
     allowed = [whole(s) for s in ((4, 5), (4,), (5, 5, 4), (4, 4))]
     forbidden = [(5, 4), (0,)]
-    scores = model(pack([[4, 5]], [build_trie(allowed, forbidden)], 32))
+    scores = model(pack([[4, 5]], [trie_of(allowed, forbidden)], 32))
     longest = 4
     others = [t for t in range(6) if t != Tokens.EOS]
     outside: list[Path] = []
@@ -106,7 +111,7 @@ def test_leak_equals_brute_force_over_all_sequences_of_a_tiny_vocabulary() -> No
     assert total.item() == pytest.approx(1.0, abs=1e-12)
     rest = scores.outputs().log_rest.exp()
     assert rest.item() == pytest.approx(1 - scores.log_mass(ALLOWED).exp().item(), abs=1e-12)
-    assert scores.log_not_forbidden().exp().item() == pytest.approx(1 - scores.log_mass(FORBIDDEN).exp().item())
+    assert scores.log_rest(FORBIDDEN).exp().item() == pytest.approx(1 - scores.log_mass(FORBIDDEN).exp().item())
 
 
 def test_edge_softmax_equals_plain_tensor_code_and_survives_extremes() -> None:
@@ -135,18 +140,18 @@ def test_every_sequence_loss_has_finite_gradients_on_a_trie(name: str) -> None:
     inputs, allowed, forbidden = random_facts(seed=3)
     allowed[2], forbidden[2] = [], []  # a fact with no candidate left
     model = model_of(20, dtype=torch.float32)
-    batch = pack(inputs, [build_trie(a, f) for a, f in zip(allowed, forbidden, strict=True)], 32)
+    batch = pack(inputs, [trie_of(a, f) for a, f in zip(allowed, forbidden, strict=True)], 32)
     scores = model(batch)
     loss = LOSSES[name](scores.outputs())
     assert loss[2] == 0
-    (loss.sum() - scores.log_not_forbidden()[[0, 1, 3, 4]].sum()).backward()
+    (loss.sum() - scores.log_rest(FORBIDDEN)[[0, 1, 3, 4]].sum()).backward()
     assert all(torch.isfinite(p.grad).all() for p in model.parameters() if p.grad is not None)
 
 
 def test_a_trie_of_two_thousand_candidates_is_cut_into_rows() -> None:
     draw = random.Random(0)
     paths = sorted({whole([draw.randrange(4, 14) for _ in range(draw.randrange(3, 8))]) for _ in range(2000)})
-    trie = build_trie(paths)
+    trie = trie_of(paths)
     assert len(trie) > 2000
     batch = pack([[4]], [trie], row_length=64)
     assert batch.tokens.shape[1] <= 64
@@ -174,7 +179,7 @@ def test_departures_cover_every_forbidden_rule_and_no_allowed_one(
 
 @given(st.lists(sequences.filter(bool), min_size=1, max_size=5), st.integers(8, 40))
 def test_every_node_sees_its_ancestors_and_nothing_else(facts: list[set[tuple[int, ...]]], row_length: int) -> None:
-    tries = [build_trie([whole(s) for s in sorted(fact)]) for fact in facts]
+    tries = [trie_of([whole(s) for s in sorted(fact)]) for fact in facts]
     batch = pack([[4]] * len(tries), tries, row_length)
     ancestors = batch.ancestors
     width = batch.tokens.shape[1]

@@ -1,0 +1,95 @@
+"""What training shows: a live line while it runs, a learning curve when it is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Display:
+    """A progress bar on stderr with loss, P_pos, P_neg and speed; plain lines where there is no terminal."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.console = Console(stderr=True, quiet=quiet)
+        self.progress = Progress(
+            TextColumn("[bold]training"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f} %  {task.description}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            disable=quiet or not self.console.is_terminal,
+            transient=True,
+        )
+        self.task = self.progress.add_task("", total=1.0)
+        self.measured = ""
+
+    def __enter__(self) -> Display:
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
+
+    def step(self, done: float, loss: float, speed: float) -> None:
+        """After an update: the share of the work done, the loss, places of tries per second."""
+        description = f"loss {loss:.4f}  {self.measured}{speed:,.0f} tokens/s"
+        self.progress.update(self.task, completed=done, description=description)
+
+    def validated(self, line: Mapping[str, Any]) -> None:
+        """After a validation."""
+        self.measured = f"P_pos {line['p_pos']:.4f}  P_neg {line['p_neg']:.4f}  "
+        self.console.print(
+            f"update {line['update']:>5}  pass {line['pass']:>6.2f}  loss {line['loss']:9.4f}  "
+            f"P_pos {line['p_pos']:.4f}  P_neg {line['p_neg']:.4f}  {line['seconds']:6.1f} s",
+            highlight=False,
+        )
+
+    def say(self, text: str) -> None:
+        """A line of plain text."""
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+
+def draw_curve(metrics: Path, picture: Path) -> None:
+    """The learning curve of a metrics.jsonl as a PNG."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    lines = [json.loads(line) for line in metrics.read_text("utf-8").splitlines()]
+    updates = [line["update"] for line in lines]
+    figure, (top, bottom) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), height_ratios=[2, 1])
+    top.plot(updates, [line["p_pos"] for line in lines], color="#1b7837", marker=".", label="allowed ($P_{pos}$)")
+    top.plot(updates, [line["p_neg"] for line in lines], color="#b2182b", marker=".", label="forbidden ($P_{neg}$)")
+    top.set(ylim=(-0.02, 1.02), ylabel="probability on validation facts")
+    best = max(lines, key=lambda line: line["p_pos"] - line["p_neg"])
+    top.axvline(best["update"], color="0.7", linestyle=":", zorder=0)
+    top.annotate(
+        f"best: {best['p_pos']:.3f} / {best['p_neg']:.3f}",
+        (best["update"], 0.5),
+        ha="right",
+        xytext=(-6, 0),
+        textcoords="offset points",
+        color="0.4",
+    )
+    top.legend(loc="center left", frameon=False)
+    bottom.plot(updates, [line["loss"] for line in lines], color="#2166ac", marker=".")
+    bottom.set(xlabel="updates", ylabel="training loss", yscale="symlog")
+    for axes in (top, bottom):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    figure.tight_layout()
+    fresh = picture.with_name(f".{picture.name}")
+    figure.savefig(fresh, dpi=130, format="png")
+    pyplot.close(figure)
+    fresh.replace(picture)
