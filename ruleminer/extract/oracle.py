@@ -252,6 +252,7 @@ def _spellings(iri: str, rows: list[Row]) -> dict[int, list[tuple[str | SourceCo
     """Row number → the ways in which that row spells the IRI, for the rows that count (see `spelling.py`)."""
     segments = list(_segments(iri))
     ways: dict[int, list[tuple[tuple[int, int, int, SourceColumn], ...]]] = {}
+    longest = 0
     for index, row in enumerate(rows):
         hits = [
             (start, stop, pieces, column)
@@ -259,18 +260,17 @@ def _spellings(iri: str, rows: list[Row]) -> dict[int, list[tuple[str | SourceCo
             for column, text in row.texts.items()
             if text == iri[start:stop]
         ]
+        longest = max([longest, *(stop - start for start, stop, _, _ in hits)])
         best = _best_choices(hits)
         if best:
             ways[index] = best
     explained = {index: sum(pieces for _, _, pieces, _ in best[0]) for index, best in ways.items()}
-    longest = {
-        (index, way): max(stop - start for start, stop, _, _ in way) for index, best in ways.items() for way in best
-    }
-    most, top = max(explained.values(), default=0), max(longest.values(), default=0)
+    most = max(explained.values(), default=0)
     result: dict[int, list[tuple[str | SourceColumn, ...]]] = {}
     for index, best in ways.items():
         for way in best:
-            if explained[index] == most or (explained[index] == most - 1 and longest[index, way] == top):
+            holds_longest = any(stop - start == longest for start, stop, _, _ in way)
+            if explained[index] == most or (explained[index] == most - 1 and holds_longest):
                 result.setdefault(index, []).append(_worded(iri, way))
     return result
 

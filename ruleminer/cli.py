@@ -1,0 +1,293 @@
+"""The command line: each command parses its words, calls one function and prints what it returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ruleminer import __version__
+from ruleminer.errors import RuleminerError
+
+# Heavy libraries are imported by the commands that use them, so that --help answers at once.
+
+app = typer.Typer(
+    name="ruleminer",
+    help="Learn the mapping from a relational database to an ontology from examples.",
+    epilog="Start with: ruleminer demo",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+scenarios = typer.Typer(no_args_is_help=True, help="Make and load scenarios: a database, an ontology, facts, queries.")
+datasets = typer.Typer(no_args_is_help=True, help="Look at extracted datasets.")
+app.add_typer(scenarios, name="scenario")
+app.add_typer(datasets, name="dataset")
+
+SchemaOption = Annotated[str | None, typer.Option("--schema", help="The schema to use, where a database has several.")]
+TableOption = Annotated[list[str] | None, typer.Option("--include", help="Use these tables only (names or patterns).")]
+ExcludeOption = Annotated[
+    list[str] | None, typer.Option("--exclude", help="Leave these tables out (names or patterns).")
+]
+TimeoutOption = Annotated[float, typer.Option("--timeout", help="Seconds to wait for a statement.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends in one line and exit code 2."""
+    try:
+        app()
+    except RuleminerError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ruleminer {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+@app.command(epilog="Example: ruleminer inspect postgresql://reader@localhost/shop --schema public --ontology shop.ttl")
+def inspect(
+    url: Annotated[str, typer.Argument(help="A database: a file, or duckdb:///…, sqlite:///…, postgresql://….")],
+    schema: SchemaOption = None,
+    ontology: Annotated[Path | None, typer.Option(help="An ontology to show beside it (Turtle or RDF/XML).")] = None,
+    include: TableOption = None,
+    exclude: ExcludeOption = None,
+    timeout: TimeoutOption = 300.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what a database holds: tables, columns, keys, links and row counts; and an ontology's terms."""
+    from ruleminer import terminal
+    from ruleminer.problem.database import open_database
+    from ruleminer.problem.ontology import read_ontology
+
+    terms = read_ontology(ontology) if ontology else None
+    with open_database(url, schema=schema, include=include or (), exclude=exclude or (), timeout=timeout) as database:
+        shape = database.schema
+        if as_json:
+            _print_json({"database": {"url": database.safe_url, **shape.to_json()},
+                         **({"ontology": asdict(terms)} if terms else {})})  # fmt: skip
+            return
+        terminal.results.print(terminal.schema_table(shape, database.safe_url))
+        for name, reason in shape.unreadable:
+            terminal.log.print(f"cannot read {name}: {reason}", markup=False)
+    if terms:
+        for drawn in terminal.ontology_tables(terms):
+            terminal.results.print(drawn)
+
+
+@scenarios.command(
+    "generate", epilog="Example: ruleminer scenario generate --kind restructuring --size 5000 --seed 1 shop"
+)
+def scenario_generate(
+    out: Annotated[Path, typer.Argument(help="The folder to write.")],
+    kind: Annotated[str, typer.Option(help="plain, renaming, cleaning, restructuring or denormalising.")] = "plain",
+    domain: Annotated[str, typer.Option(help="A built-in domain, or random.")] = "university",
+    names: Annotated[str | None, typer.Option(help="same, synonym, abbreviated or opaque.")] = None,
+    size: Annotated[int, typer.Option(help="About how many rows.")] = 2000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same scenario.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace a scenario that is there.")] = False,
+) -> None:
+    """Make a scenario: a database that was distorted, its ontology, all facts, query pairs and the true mapping."""
+    from ruleminer import terminal
+    from ruleminer.problem.generator.generate import generate_scenario
+
+    summary = generate_scenario(out, domain=domain, kind=kind, names=names, size=size, seed=seed, force=force)
+    terminal.results.print(f"{out}: {summary}", markup=False)
+
+
+@scenarios.command(
+    "load", epilog="Example: ruleminer scenario load rodi/cmt_renamed --db postgresql://me@localhost/test"
+)
+def scenario_load(
+    folder: Annotated[Path, typer.Argument(help="A scenario folder: ours, or one of RODI.")],
+    db: Annotated[
+        str, typer.Option("--db", help="Where to load it: duckdb:///new.duckdb, postgresql://…, sqlite:///….")
+    ],
+    schema: SchemaOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a schema or file of that name.")] = False,
+) -> None:
+    """Load a scenario's database into a database of yours."""
+    from ruleminer import terminal
+    from ruleminer.problem.scenario import load_scenario, open_scenario
+
+    for line in load_scenario(open_scenario(folder), db, schema=schema, replace=replace):
+        terminal.results.print(line, markup=False)
+
+
+@app.command(
+    epilog="Examples: ruleminer extract --scenario shop --out run  ·  ruleminer extract --db postgresql://reader@host/db "
+    "--ontology shop.ttl --examples facts.csv --out run  ·  ruleminer extract --recipe cmt --out runs"
+)
+def extract(
+    out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
+    scenario: Annotated[Path | None, typer.Option(help="A scenario folder; with --db, its live database.")] = None,
+    db: Annotated[str | None, typer.Option("--db", help="A live database, read only.")] = None,
+    schema: SchemaOption = None,
+    ontology: Annotated[Path | None, typer.Option(help="The ontology to publish to.")] = None,
+    examples: Annotated[
+        list[Path] | None, typer.Option(help="Facts: CSV, RDF, .qpair files or folders of them. May be repeated.")
+    ] = None,
+    recipe: Annotated[str | None, typer.Option(help="A dataset of the paper: cmt, npd or npd-20.")] = None,
+    positives: Annotated[int | None, typer.Option(help="At most so many positives per predicate; 0 takes all.")] = None,
+    negatives: Annotated[str | None, typer.Option(help="uniform, realistic or none.")] = None,
+    templates: Annotated[Path | None, typer.Option(help="A folder or file of templates; default: all of ours.")] = None,
+    max_candidates: Annotated[int | None, typer.Option(help="At most so many rules per fact; 0 keeps all.")] = None,
+    include: TableOption = None,
+    exclude: ExcludeOption = None,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same facts.")] = 0,
+    timeout: TimeoutOption = 600.0,
+    memory: Annotated[str, typer.Option(help="Memory for the search; what does not fit goes to disk.")] = "3GB",
+    force: Annotated[bool, typer.Option("--force", help="Replace a dataset that is there.")] = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Find, for each known fact, every mapping rule that derives it; the result is a dataset to learn from."""
+    from ruleminer import terminal
+    from ruleminer.extract.request import ExtractRequest, extract_datasets
+    from ruleminer.extract.summary import summarise
+
+    request = ExtractRequest(
+        out=out, scenario=scenario, db=db, schema=schema, ontology=ontology, examples=tuple(examples or ()),
+        recipe=recipe, positives=positives, negatives=negatives, templates=templates, max_candidates=max_candidates,
+        include=tuple(include or ()), exclude=tuple(exclude or ()), seed=seed, timeout=timeout, memory=memory,
+        force=force,
+    )  # fmt: skip
+    with terminal.progress_bars(quiet or as_json) as progress:
+        folders = extract_datasets(request, progress, terminal.tell_examples)
+    summaries = [summarise(folder) for folder in folders]
+    if as_json:
+        _print_json([asdict(summary) for summary in summaries])
+        return
+    for folder, summary in zip(folders, summaries, strict=True):
+        terminal.results.print(terminal.dataset_line(folder, summary), markup=False)
+    terminal.log.print(f"See it with: ruleminer dataset show {folders[0].parent}", markup=False)
+
+
+@datasets.command("show", epilog="Example: ruleminer dataset show run")
+def dataset_show(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    as_json: JsonOption = False,
+    rules: Annotated[int, typer.Option(help="How many of the most shared rules per predicate (JSON).")] = 3,
+) -> None:
+    """Show what is in a dataset: facts and candidates per predicate, the rules that explain most, and the gaps."""
+    from ruleminer import terminal
+    from ruleminer.extract.summary import summarise
+
+    summary = summarise(run, rules)
+    if as_json:
+        _print_json(asdict(summary))
+        return
+    for drawn in terminal.dataset_tables(summary):
+        terminal.results.print(drawn)
+
+
+@app.command(epilog="Example: ruleminer train run --loss libra --seed 0")
+def train(
+    run: Annotated[Path, typer.Argument(help="A run folder with a dataset.")],
+    loss: Annotated[str, typer.Option(help="libra, nll, uniform, rc or merit (merit:0.5 sets β).")] = "libra",
+    size: Annotated[str, typer.Option(help="The model: tiny, small, paper-cmt or paper-npd.")] = "small",
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model on the same machine.")] = 0,
+    negatives: Annotated[str, typer.Option(help="Forbidden rules: same-head, remove, paper or none.")] = "same-head",
+    learning_rate: Annotated[float | None, typer.Option(help="The peak learning rate.")] = None,
+    updates: Annotated[int | None, typer.Option(help="Stop after so many updates.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped run was.")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int | None, typer.Option(help="CPU threads; default: the cores.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Stop after so many minutes, with what is learned.")] = None,
+    precision: Annotated[str, typer.Option(help="float32 or bf16.")] = "float32",
+    compile_model: Annotated[bool, typer.Option("--compile", help="Compile the model first (pays on a GPU).")] = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model on a run's dataset: which rule is meant by which fact."""
+    from ruleminer import terminal
+    from ruleminer.learn.options import TrainOptions
+    from ruleminer.learn.training import train_run
+
+    options = TrainOptions(
+        loss=loss, size=size, seed=seed, negatives=negatives, device=device, threads=threads, time_limit=time_limit,
+        precision=precision, compile=compile_model,
+    )  # fmt: skip
+    if learning_rate is not None:
+        options = replace(options, learning_rate=learning_rate)
+    if updates is not None:
+        options = replace(options, updates=updates)
+    result = train_run(run, options, resume=resume, quiet=quiet or as_json)
+    if as_json:
+        _print_json(asdict(result))
+        return
+    terminal.results.print(
+        f"{result.folder}: validation P_pos {result.p_pos:.3f}, P_neg {result.p_neg:.3f} after {result.updates} updates "
+        f"in {result.seconds:.0f} s ({result.reason}; {result.parameters:,} parameters)",
+        markup=False,
+    )
+
+
+@app.command(epilog="Example: ruleminer evaluate run --split test")
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A run folder with a model.")],
+    split: Annotated[str, typer.Option(help="train, validation or test.")] = "test",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int | None, typer.Option(help="CPU threads; default: the cores.")] = None,
+    constrained: Annotated[
+        bool, typer.Option("--constrained", help="Decode only rules that are valid for the schema.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure a model as the paper does: P_pos, P_neg and the hits of its best rules, on facts it has not seen."""
+    from ruleminer import terminal
+    from ruleminer.learn.metrics import evaluate_run
+
+    metrics = evaluate_run(run, split, device=device, threads=threads, constrained=constrained)
+    if as_json:
+        _print_json(metrics)
+    else:
+        terminal.results.print(terminal.metrics_table(metrics))
+
+
+@app.command(epilog="Example: ruleminer demo --out demo")
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="The folder to leave everything in.")] = Path("demo"),
+    seed: Annotated[int, typer.Option(help="Another seed, another database.")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Use the folder even if it holds something else.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """See the whole of it in about a minute: a database is generated, rules are extracted, a model is trained."""
+    from ruleminer import terminal
+    from ruleminer.demo import run_demo
+
+    with terminal.progress_bars(quiet) as progress:
+        result = run_demo(out, seed=seed, force=force, say=terminal.step, progress=progress, quiet=quiet)
+    for drawn in terminal.demo_tables(result):
+        terminal.results.print(drawn)
+    for line in terminal.demo_lines(result, out):
+        terminal.results.print(line, markup=False)

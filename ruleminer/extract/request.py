@@ -1,0 +1,155 @@
+"""What a user asks `ruleminer extract` for, and how it is met: from a scenario, a live database, or a recipe."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ruleminer.errors import InputError
+from ruleminer.extract.pipeline import ExtractOptions, Progress, extract
+from ruleminer.extract.recipes import Recipe, read_recipe
+from ruleminer.extract.sampling import Negatives
+from ruleminer.problem.data_folder import data_folder
+from ruleminer.problem.database import Database, open_database
+from ruleminer.problem.examples import Examples, read_examples
+from ruleminer.problem.ontology import Ontology, read_ontology
+from ruleminer.problem.scenario import open_scenario, scenario_database, scenario_examples
+from ruleminer.problem.template_files import read_templates
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractRequest:
+    """The options of the command; None and () stand for "not given"."""
+
+    out: Path
+    scenario: Path | None = None
+    db: str | None = None
+    schema: str | None = None
+    ontology: Path | None = None
+    examples: tuple[Path, ...] = ()
+    recipe: str | None = None
+    positives: int | None = None
+    negatives: str | None = None
+    templates: Path | None = None
+    max_candidates: int | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    seed: int = 0
+    timeout: float = 600.0
+    memory: str = "3GB"
+    force: bool = False
+
+
+Report = Callable[[Examples], None]
+
+
+def extract_datasets(
+    request: ExtractRequest,
+    progress: Progress = lambda stage, what, done, total: None,
+    report: Report = lambda examples: None,
+) -> list[Path]:
+    """The dataset folders that the request leads to: one, or with a recipe one per scenario."""
+    given = [
+        request.scenario is not None,
+        request.db is not None and request.scenario is None,
+        request.recipe is not None,
+    ]
+    if sum(given) != 1:
+        raise InputError(
+            "say where the facts come from: --scenario DIR, or --db URL with --ontology and --examples, or --recipe NAME"
+        )
+    if request.recipe is None:
+        return [_extract_one(request, None, progress, report)]
+    recipe = read_recipe(request.recipe, request.seed)
+    data = data_folder()
+    if data is None:
+        raise InputError(f"recipe {recipe.name} needs the RODI scenarios: set RULEMINER_DATA to their folder")
+    folders = []
+    for name in recipe.scenarios:
+        folder = data / "rodi" / name
+        one = replace(request, recipe=None, scenario=folder, out=request.out / name)
+        folders.append(_extract_one(one, recipe, lambda s, *p, n=name: progress(f"{n} {s}", *p), report))
+    return folders
+
+
+def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progress, report: Report) -> Path:
+    options = _options(request, recipe.options if recipe else ExtractOptions(seed=request.seed))
+    files = recipe.templates if recipe and request.templates is None else None
+    templates = read_templates(request.templates, files)
+    with _problem(request) as (database, ontology, examples):
+        report(examples)
+        facts = examples.facts
+        if recipe and recipe.predicates:
+            facts = facts.filter(pc.is_in(facts["predicate"], value_set=pa.array(recipe.predicates)))
+        return extract(
+            database,
+            facts,
+            templates,
+            request.out,
+            options,
+            provenance={
+                "scenario": request.scenario.name if request.scenario else None,
+                "recipe": recipe.name if recipe else None,
+                "ontology": {"sha256": ontology.sha256},
+                "pairs": [
+                    {"pair": r.pair, "predicate": r.predicate, "facts": r.facts, "reason": r.reason}
+                    for r in examples.pairs
+                ],
+            },
+            force=request.force,
+            progress=progress,
+        )
+
+
+def _options(request: ExtractRequest, options: ExtractOptions) -> ExtractOptions:
+    """The options with what the user said in place of the defaults; 0 means no limit."""
+    changes: dict[str, object] = {"memory": request.memory}
+    if request.positives is not None:
+        changes["positives"] = request.positives or None
+    if request.max_candidates is not None:
+        changes["max_candidates"] = request.max_candidates or None
+    if request.negatives is not None:
+        if request.negatives not in (*Negatives,):
+            raise InputError(f"--negatives must be one of {', '.join(Negatives)}, not {request.negatives!r}")
+        changes["negatives"] = Negatives(request.negatives)
+    return replace(options, **changes)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _problem(request: ExtractRequest) -> Iterator[tuple[Database, Ontology, Examples]]:
+    if request.scenario is None:
+        assert request.db is not None
+        if request.ontology is None or not request.examples:
+            raise InputError("--db needs --ontology FILE and at least one --examples PATH")
+        ontology = read_ontology(request.ontology)
+        with _opened(request, request.db) as database:
+            yield database, ontology, read_examples(request.examples, ontology, database)
+        return
+    scenario = open_scenario(request.scenario)
+    ontology = read_ontology(request.ontology or scenario.ontology_path)
+    url = request.db or scenario_database(scenario, cache_folder())
+    with _opened(request, url) as database:
+        if request.examples:
+            yield database, ontology, read_examples(request.examples, ontology, database)
+        else:
+            yield database, ontology, scenario_examples(scenario, ontology, database)
+
+
+def _opened(request: ExtractRequest, url: str) -> Database:
+    return open_database(
+        url, schema=request.schema, include=request.include, exclude=request.exclude, timeout=request.timeout
+    )
+
+
+def cache_folder() -> Path:
+    """Where databases loaded from dumps are kept: RULEMINER_CACHE, or the user's cache folder."""
+    named = os.environ.get("RULEMINER_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ruleminer"

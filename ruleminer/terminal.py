@@ -1,0 +1,205 @@
+"""How results look in a terminal: tables on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as RichTable
+
+from ruleminer.extract.summary import DatasetSummary
+from ruleminer.problem.examples import Examples
+from ruleminer.problem.ontology import Ontology, Property
+from ruleminer.problem.pair_facts import PairReport
+from ruleminer.problem.schema import Schema, Table
+
+if TYPE_CHECKING:
+    from ruleminer.demo import DemoResult, Learned
+
+# In a pipe or a file there is no terminal to be as wide as.
+_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
+
+results = Console(highlight=False, width=_WIDTH)
+log = Console(stderr=True, highlight=False)
+
+
+def table(title: str, headings: Iterable[str], rows: Iterable[Iterable[object]]) -> RichTable:
+    """A table whose numbers are right-aligned and whose texts mean no markup."""
+    cells = [list(row) for row in rows]
+    drawn = RichTable(title=title, title_justify="left", title_style="bold", header_style="bold", expand=False)
+    for index, heading in enumerate(headings):
+        numeric = bool(cells) and all(isinstance(row[index], int | float | None) for row in cells)
+        drawn.add_column(heading, justify="right" if numeric else "left", overflow="fold")
+    for row in cells:
+        drawn.add_row(*(_cell(value) for value in row))
+    return drawn
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
+
+
+def schema_table(schema: Schema, source: str) -> RichTable:
+    """The tables of a database with their columns and keys."""
+    title = f"{source}{f' · schema {schema.name}' if schema.name else ''} · {len(schema.tables)} tables"
+    headings = ("table", "rows", "columns", "key", "refers to")
+    return table(
+        title, headings, ((_name(t), t.rows, _columns(t), ", ".join(t.primary_key), _links(t)) for t in schema.tables)
+    )
+
+
+def _name(t: Table) -> str:
+    return f"{t.name} (view)" if t.is_view else t.name
+
+
+def _columns(t: Table) -> str:
+    return ", ".join(f"{column.name}: {column.kind}" for column in t.columns)
+
+
+def _links(t: Table) -> str:
+    return ", ".join(f"{', '.join(key.columns)} → {key.table}" for key in t.foreign_keys)
+
+
+def ontology_tables(ontology: Ontology) -> list[RichTable]:
+    """The classes and the properties of an ontology."""
+
+    def names(iris: Iterable[str]) -> str:
+        return ", ".join(_short(ontology, iri) for iri in iris)
+
+    classes = table(
+        f"{len(ontology.classes)} classes",
+        ("class", "label", "sub-class of"),
+        ((c.name, "; ".join(c.labels), names(c.parents)) for c in ontology.classes),
+    )
+    properties = table(
+        f"{len(ontology.properties)} properties",
+        ("property", "kind", "domain", "range", "sub-property of", "inverse"),
+        (
+            (p.name, str(p.kind), names(p.domains), names(p.ranges), names(p.parents), names(p.inverses))
+            for p in ontology.properties
+            if isinstance(p, Property)
+        ),
+    )
+    return [classes, properties]
+
+
+def _short(ontology: Ontology, iri: str) -> str:
+    term = ontology.get(iri)
+    return term.name if term else iri.rsplit("#", 1)[-1].rsplit("/", 1)[-1]
+
+
+def pair_table(reports: Iterable[PairReport]) -> RichTable:
+    """What each query pair gave, or why it gave nothing."""
+    rows = ((r.pair, r.predicate or "", r.facts, r.reason or r.note) for r in reports)
+    return table("Facts from query pairs", ("pair", "predicate", "facts", "note"), rows)
+
+
+def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
+    """What `dataset show` prints."""
+    title = f"{summary.facts:,} facts · {summary.rules:,} rules · {summary.candidates:,} candidates"
+    predicates = table(
+        title,
+        ("predicate", "positives", "negatives", "fewest", "median", "most", "rule shared by most positives", "pos", "neg"),
+        (
+            (p.predicate, p.positives, p.negatives, p.smallest, p.median, p.largest,
+             *((p.rules[0].text, p.rules[0].positives, p.rules[0].negatives) if p.rules else ("(none)", None, None)))
+            for p in summary.predicates
+        ),
+    )  # fmt: skip
+    tables = [predicates]
+    if summary.gaps:
+        rows = ((g.predicate, "+" if g.positive else "-", g.facts, g.reason, g.example) for g in summary.gaps)
+        tables.append(table("Facts without a candidate", ("predicate", "", "facts", "why", "such as"), rows))
+    return tables
+
+
+def dataset_line(folder: Path, summary: DatasetSummary) -> str:
+    """A dataset in one line."""
+    positives = sum(p.positives for p in summary.predicates)
+    cut = summary.manifest["cut"]
+    seconds = sum(summary.manifest["seconds"].values())
+    line = (
+        f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
+        f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"
+    )
+    return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
+
+
+def tell_examples(examples: Examples) -> None:
+    """Say on stderr what the examples are, and which pairs gave nothing and why."""
+    silent = [pair for pair in examples.pairs if pair.predicate is None or not pair.facts]
+    given = len(examples.pairs) - len(silent)
+    parts = [f"{examples.facts.num_rows:,} example facts"]
+    if examples.pairs:
+        parts.append(f"{given} of {len(examples.pairs)} query pairs gave some")
+    log.print(" · ".join(parts), markup=False)
+    for pair in silent:
+        log.print(f"  nothing from {pair.pair}: {pair.reason or 'it has no rows'}", markup=False)
+    for note in examples.notes:
+        log.print(f"  {note}", markup=False)
+
+
+@contextmanager
+def progress_bars(quiet: bool = False) -> Iterator[Callable[[str, str, int, int], None]]:
+    """A progress bar per stage on stderr; call with stage, what of it, done, total."""
+    columns = (TextColumn("{task.fields[stage]:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+               TextColumn("{task.description}", table_column=None))  # fmt: skip
+    with Progress(*columns, console=log, transient=False, disable=quiet) as progress:
+        tasks: dict[str, object] = {}
+
+        def show(stage: str, what: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = progress.add_task("", total=total, stage=stage)
+            progress.update(tasks[stage], completed=done, total=total, description=escape(what))  # type: ignore[arg-type]
+
+        yield show
+
+
+def metrics_table(metrics: Mapping[str, Any]) -> RichTable:
+    """The metrics of one split, with the ceilings that the data allow."""
+    rows = [("probability", metrics["p_pos"], metrics["p_neg"])]
+    rows += [(f"H@{k}", metrics[f"hit_pos_{k}"], metrics[f"hit_neg_{k}"]) for k in (1, 5, 10)]
+    title = f"{metrics['facts']:,} facts of the {metrics['split']} split · at best {metrics['ceiling_pos']:.3f}"
+    return table(title, ("", "an allowed rule", "a forbidden rule"), ((n, f"{p:.3f}", f"{q:.3f}") for n, p, q in rows))
+
+
+def step(line: str) -> None:
+    """Say on stderr what happens next."""
+    log.print(f"[bold]{escape(line)}[/bold]")
+
+
+def demo_tables(result: DemoResult) -> list[RichTable]:
+    """What the demo learned, beside the truth."""
+    rows = (
+        (one.predicate, one.rule, f"{one.probability:.2f}", one.facts, one.derived, one.right, _verdict(one))
+        for one in result.learned
+    )
+    headings = ("predicate", "learned rule", "p", "facts", "derived", "right", "")
+    return [table("Learned rules on the whole database", headings, rows), metrics_table(result.metrics)]
+
+
+def _verdict(one: Learned) -> str:
+    if one.facts == one.derived == one.right:
+        return "exact"
+    return "a part" if one.right == one.derived and one.right else "differs"
+
+
+def demo_lines(result: DemoResult, out: Path) -> list[str]:
+    """The demo in short, and where to look."""
+    exact = sum(_verdict(one) == "exact" for one in result.learned)
+    return [
+        f"{exact} of {len(result.learned)} predicates exactly right. {result.scenario}",
+        f"The truth: {out / 'scenario' / 'mapping.rules'} · the learning curve: {result.training.folder / 'curve.png'}",
+        f"Look closer: ruleminer inspect {out / 'scenario' / 'database.duckdb'} · ruleminer dataset show {out / 'run'}",
+    ]
