@@ -297,6 +297,8 @@ def _property_faults(domain: Domain, prop: Property) -> Iterator[str]:
                 yield f"{prop.name}: there is no property {prop.of} to narrow"
                 return
             yield from known(prop.domain, prop.range)
+            if not prop.domain and not prop.range:
+                yield f"{prop.name} narrows nothing: give `from` or `to`"
             domains, target = domain.ends(prop.of)
             if prop.domain and not any(domain.is_within(prop.domain, start) for start in domains):
                 yield f"{prop.name}: {prop.domain} is not below {' or '.join(domains)}"

@@ -40,6 +40,13 @@ class ScenarioSummary:
     rules: int
     facts: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.domain}, {self.kind}, names {self.names}, seed {self.seed}: {self.tables} tables, "
+            f"{self.columns} columns, {self.foreign_keys} foreign keys, {self.rows:,} rows; {self.classes} classes, "
+            f"{self.properties} properties; {self.rules} rules, {self.facts:,} facts"
+        )
+
 
 def generate_scenario(
     out: Path | str,
@@ -61,6 +68,8 @@ def generate_scenario(
     names = names or ("synonym" if kind == "renaming" else "same")
     _check_choice("kind", kind, KINDS)
     _check_choice("names", names, NAMES)
+    if seed < 0:
+        raise InputError(f"seed {seed} is out of range: give a whole number from 0")
     world = random_domain(seed) if domain == "random" else read_domain(domain)
     population = populated(world, size, seed)
     _check_target(out, force)
