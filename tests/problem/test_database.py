@@ -293,6 +293,14 @@ def test_a_schema_is_found_chosen_and_searched(engine: str, tmp_path: Path, requ
         open_database(url, schema="othr")
 
 
+def test_a_schema_may_be_named_like_its_file(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "npd.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA npd; CREATE TABLE npd.npd.field AS SELECT 1 AS id")
+    with open_database(str(tmp_path / "npd.duckdb")) as database:
+        assert database.schema.table("field").rows == 1
+        assert list(database.rows("SELECT field.id FROM npd.field")) == [(1,)]
+
+
 def test_times_with_a_zone_come_in_utc(empty_postgres: str, tmp_path: Path) -> None:
     make = "CREATE TABLE t AS SELECT TIMESTAMPTZ '2020-01-01 10:00:00+02' AS seen"
     run_in_postgres(empty_postgres, make)

@@ -27,6 +27,7 @@ from ruleminer.problem.schema import Column, ForeignKey, Table, quote_identifier
 # Keys that a loaded dump declares (pgdump/into_duckdb.py). DuckDB adds no foreign key to a table that exists, and its
 # index for an enforced key lives in memory, so they are kept as data, which reflection reads and hides.
 KEYS_TABLE = "_ruleminer_keys"
+_CATALOG = "_ruleminer"
 
 _COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
@@ -50,12 +51,9 @@ class DuckDB:
 
     def __init__(self, path: Path, timeout: float) -> None:
         self._path, self._timeout, self._schema = path, timeout, "main"
-        try:
-            self._connection = duckdb.connect(str(path.resolve()), read_only=True)
-            # A query of a downloaded scenario has no business with files or extensions.
-            self._connection.execute("SET enable_external_access = false")
-        except duckdb.Error as error:
-            raise DatabaseError(open_failure(path, error)) from None
+        self._connection = attached(path, path, read_only=True)
+        # A query of a downloaded scenario has no business with files or extensions.
+        self._connection.execute("SET enable_external_access = false")
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
         """The schema unqualified names go to, and how many tables and views each schema has."""
@@ -138,7 +136,7 @@ class DuckDB:
             # Without the second setting a name that is no table may reach a Python variable of the caller.
             session.execute("SET TimeZone = 'UTC'")
             session.execute("SET python_enable_replacements = false")
-            session.execute(f"USE {quote_identifier(self._schema)}")
+            session.execute(f"USE {_CATALOG}.{quote_identifier(self._schema)}")
             yield session
         finally:
             session.close()
@@ -162,11 +160,31 @@ def _table(name: str, is_view: bool, columns: list[Column], keys: list[tuple[Any
     return Table(name, tuple(columns), primary, unique, foreign, None, is_view)
 
 
-def open_failure(path: Path, error: duckdb.Error) -> str:
-    """Why DuckDB does not open a file."""
+def attached(place: Path, shown: Path, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """A connection to the file, under a name of ours: by default it is the file's name, and in npd.duckdb DuckDB
+    could not tell the schema npd from it. `shown` is the file's name for messages."""
+    connection = duckdb.connect(config={"temp_directory": f"{place.resolve()}.tmp"})
+    literal = str(place.resolve()).replace("'", "''")
+    try:
+        connection.execute(f"ATTACH '{literal}' AS {_CATALOG} (TYPE duckdb, READ_ONLY {str(read_only).lower()})")
+        connection.execute(f"USE {_CATALOG}")
+    except duckdb.Error as error:
+        connection.close()
+        raise DatabaseError(_open_failure(shown, error)) from None
+    return connection
+
+
+def detach(connection: duckdb.DuckDBPyConnection) -> None:
+    """Bring all that was committed into the file itself, and let go of it."""
+    connection.execute("USE memory")
+    connection.execute(f"DETACH {_CATALOG}")
+    connection.close()
+
+
+def _open_failure(path: Path, error: duckdb.Error) -> str:
     text = one_line(error)
-    if "lock" in text.lower():
+    if "Could not set lock" in text:
         return f"{path} is in use by another process that writes to it"
-    if "different configuration" in text:
+    if "already attached" in text:
         return f"{path} is open for writing in this process; close it first"
     return f"cannot open {path}: {text}"

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from ruleminer.errors import DatabaseError, InputError
-from ruleminer.problem.engines.duckdb import KEYS_TABLE, open_failure
+from ruleminer.problem.engines.duckdb import KEYS_TABLE, attached, detach
 from ruleminer.problem.engines.engine import one_line
 from ruleminer.problem.pgdump.copy_text import copy_batches, copy_table
 from ruleminer.problem.pgdump.declarations import Declarations
@@ -71,10 +71,7 @@ class DuckDBTarget:
     def __init__(self, place: Path, path: Path, declared: Declarations, replace: bool) -> None:
         self._declared = declared
         _refuse_twins(declared)
-        try:
-            self._connection = duckdb.connect(str(place.resolve()))
-        except duckdb.Error as error:
-            raise DatabaseError(open_failure(path, error)) from None
+        self._connection = attached(place, path, read_only=False)
         try:
             self._run("SET TimeZone = 'UTC'")
             self._run(f"SET memory_limit = '{_MEMORY}'")
@@ -127,7 +124,9 @@ class DuckDBTarget:
             self._keep_keys(table)
         self._run("COMMIT")
         # Behind the transaction, for DuckDB ends one at the first view it cannot make.
-        return [view.name for view in self._declared.views if self._made(view)]
+        made = [view.name for view in self._declared.views if self._made(view)]
+        detach(self._connection)
+        return made
 
     def close(self) -> None:
         """Let go of the file; what is not committed is undone."""

@@ -69,14 +69,14 @@ class SQLiteTarget:
     def fill(self, rows: Rows) -> int:
         """Add the rows to their table, and say how many they were."""
         columns = {column.name: column for column in rows.table.columns}
-        readers = [_reader(columns[name]) for name in rows.columns]
+        readers = [_reader(columns[name], name in rows.table.primary_key) for name in rows.columns]
         places = ", ".join("?" for _ in readers)
         insert = f"INSERT INTO {quoted(rows.table.name)} ({_list(rows.columns)}) VALUES ({places})"
         done = 0
         for done, line in enumerate(rows.lines, start=1):
             try:
                 fields = copy_fields(line)
-                values = [None if f is None else read(f) for read, f in zip(readers, fields, strict=True)]
+                values = [read(field) for read, field in zip(readers, fields, strict=True)]
                 self._connection.execute(insert, values)
             except (ValueError, sqlite3.Error) as error:
                 reason = one_line(error) if isinstance(error, sqlite3.Error) else f"not a row of it: {error}"
@@ -113,14 +113,42 @@ def _type(column: DumpColumn) -> str:
     return _NAMES[column.kind]
 
 
-def _reader(column: DumpColumn) -> Callable[[str], object]:
-    if column.kind is Kind.BOOLEAN:
-        return lambda text: int(text in ("t", "true", "1"))
+def _reader(column: DumpColumn, is_key: bool) -> Callable[[str | None], object]:
+    """How to read a field of the column; SQLite itself would take any value for any type."""
+    read = _READERS.get(column.kind, str)
     if column.base_type == "TIMESTAMPTZ":
-        return lambda text: timestamp_form(datetime.fromisoformat(text))
-    if column.is_padded:
-        return lambda text: text.rstrip(" ")
-    return lambda text: text
+        read = _in_utc
+    elif column.is_padded:
+        read = _without_padding
+
+    def field(text: str | None) -> object:
+        if text is not None:
+            return read(text)
+        if is_key:
+            raise ValueError(f"column {column.name} is NULL, and part of the primary key")
+        return None
+
+    return field
+
+
+def _decimal(text: str) -> str:
+    float(text)
+    return text  # SQLite makes a number of it if it can do so without loss
+
+
+def _in_utc(text: str) -> str:
+    return text if text.endswith(("infinity", " BC")) else timestamp_form(datetime.fromisoformat(text))
+
+
+def _without_padding(text: str) -> str:
+    return text.rstrip(" ")
+
+
+_READERS: dict[Kind, Callable[[str], object]] = {
+    Kind.BOOLEAN: lambda text: int(text in ("t", "true", "1")),
+    Kind.INTEGER: int,
+    Kind.DECIMAL: _decimal,
+}
 
 
 def _list(names: Columns) -> str:
