@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from ruleminer.errors import InputError
 from ruleminer.problem.database import Database, open_database, parse_url
-from ruleminer.problem.dump import LoadedDump, LoadedTable
+from ruleminer.problem.dump import LoadedDump, LoadedTable, Skipped
 from ruleminer.problem.engines.engine import without_password
-from ruleminer.problem.pgdump.declarations import Declarations, DumpColumn, DumpForeignKey, DumpTable
+from ruleminer.problem.pgdump.declarations import Declarations
+from ruleminer.problem.pgdump.declared import DumpColumn, DumpForeignKey, DumpTable
 from ruleminer.problem.pgdump.into_duckdb import into_duckdb
 from ruleminer.problem.pgdump.into_postgresql import into_postgresql
 from ruleminer.problem.pgdump.into_sqlite import into_sqlite
@@ -25,6 +26,7 @@ from ruleminer.problem.pgdump.target import Target
 from ruleminer.problem.schema import Column, Table, kind_of_type, quote_identifier
 from ruleminer.rules.values import Kind
 
+_NO_VIEWS = "only tables are copied"
 _ESCAPES = (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r"))
 
 
@@ -40,6 +42,7 @@ def copy_database(source: Path, url: str, *, schema: str | None = None, replace:
     with open_database(f"duckdb:///{source}", count_rows=False) as database:
         name = schema or source.resolve().parent.name
         declared = _declarations(source, database, name)
+        views = tuple(Skipped(f"VIEW {t.name}", 1, _NO_VIEWS) for t in database.schema.tables if t.is_view)
         with _target(url, declared, replace) as target:
             for table in declared.tables.values():
                 columns = tuple(column.name for column in table.columns)
@@ -48,7 +51,7 @@ def copy_database(source: Path, url: str, *, schema: str | None = None, replace:
             target.finish()
     named = parse_url(url).drivername != "sqlite"
     loaded = tuple(LoadedTable(name if named else None, table, rows) for table, rows in counts.items())
-    return LoadedDump(without_password(parse_url(url)), loaded, (), ())
+    return LoadedDump(without_password(parse_url(url)), loaded, (), views)
 
 
 def _declarations(source: Path, database: Database, schema: str) -> Declarations:

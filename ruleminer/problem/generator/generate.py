@@ -78,7 +78,9 @@ def generate_scenario(
         with tempfile.TemporaryDirectory(dir=out.absolute().parent, prefix=".generating-") as workplace:
             fresh = Path(workplace) / "scenario"
             fresh.mkdir()
-            manifest = write_scenario(fresh, population, kind, names, size, progress or (lambda step, part: None))
+            manifest = write_scenario(
+                fresh, Path(workplace) / "spill", population, kind, names, size, progress or (lambda step, part: None)
+            )
             if out.exists():
                 out.rename(Path(workplace) / "replaced")
             fresh.rename(out)

@@ -31,7 +31,7 @@ def is_small(population: Population) -> bool:
 
 
 def connect(path: Path, spill: Path, population: Population) -> duckdb.DuckDBPyConnection:
-    """A connection to a new file that knows the views of the instance; what outgrows memory goes to `spill`."""
+    """A connection to a new file that knows the instance."""
     connection = duckdb.connect(
         str(path),
         config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(spill), "default_block_size": BLOCK_SIZE},

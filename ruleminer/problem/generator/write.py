@@ -41,9 +41,9 @@ Progress = Callable[[str, float], None]
 
 
 def write_scenario(
-    folder: Path, population: Population, kind: str, names: str, size: int, progress: Progress
+    folder: Path, spill: Path, population: Population, kind: str, names: str, size: int, progress: Progress
 ) -> dict[str, Any]:
-    """Write everything into an empty folder; the manifest."""
+    """Write everything into an empty folder; the manifest. What outgrows memory goes to the folder `spill`."""
     domain = population.domain
     layout = distorted_layout(population, kind)
     naming = named(layout, kind, names, population.seed)
@@ -56,15 +56,12 @@ def write_scenario(
         filled.append(table)
         progress(f"table {table}", len(filled) / steps)
 
-    spill = folder / "spill"
     connection = connect(folder / "database.duckdb", spill, population)
     try:
         counts = fill_tables(connection, layout, naming, is_small(population), done)
         facts = _write_facts(connection, folder / f"facts.{'csv' if rows <= CSV_UP_TO else 'parquet'}", population)
     finally:
         connection.close()
-    if spill.exists():
-        spill.rmdir()
     progress("facts", 1.0)
     (folder / "ontology.ttl").write_text(ontology_turtle(domain), "utf-8")
     (folder / "mapping.rules").write_text(_mapping_text(rules), "utf-8")
