@@ -144,8 +144,8 @@ def scenario_load(
 
 
 @app.command(
-    epilog="Examples: ruleminer extract --scenario shop --out run  ·  ruleminer extract --db postgresql://reader@host/db "
-    "--ontology shop.ttl --examples facts.csv --out run  ·  ruleminer extract --recipe cmt --out runs"
+    epilog="Examples: ruleminer extract --scenario shop --out run  ·  ruleminer extract --recipe cmt --out runs  ·  "
+    "ruleminer extract --db postgresql://reader@host/db --ontology shop.ttl --examples facts.csv --out run"
 )
 def extract(
     out: Annotated[Path, typer.Option("--out", help="The run folder to write.")],
@@ -246,8 +246,8 @@ def train(
         _print_json(asdict(result))
         return
     terminal.results.print(
-        f"{result.folder}: validation P_pos {result.p_pos:.3f}, P_neg {result.p_neg:.3f} after {result.updates} updates "
-        f"in {result.seconds:.0f} s ({result.reason}; {result.parameters:,} parameters)",
+        f"{result.folder}: validation P_pos {result.p_pos:.3f}, P_neg {result.p_neg:.3f} after {result.updates} "
+        f"updates in {result.seconds:.0f} s ({result.reason}; {result.parameters:,} parameters)",
         markup=False,
     )
 

@@ -8,7 +8,7 @@ for, the facts' arguments, goes with the statement as a bound parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import duckdb
@@ -17,7 +17,8 @@ from sqlglot import exp
 
 from ruleminer.errors import ConnectionLost
 from ruleminer.extract.catalog import Catalog, SourceColumn
-from ruleminer.rules.sql import Query, as_text, identifier, lexical_sql
+from ruleminer.extract.scan import has_raw, rows_query
+from ruleminer.rules.sql import Query
 from ruleminer.rules.templates import Restriction, Slot, Template
 from ruleminer.rules.values import Kind, Variable
 
@@ -190,12 +191,13 @@ def _store(
 ) -> None:
     """Stream one table's rows into `cell_text`, in one transaction; a lost connection is tried again."""
     keys = ", ".join(f"k{column.id}" for column in columns)
-    raws = ", ".join(f"r{column.id}" if _has_raw(column) else "NULL" for column in columns)
+    raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
     ids = ", ".join(str(column.id) for column in columns)
     for attempt in range(1, _TRIES + 1):
+        lost: list[ConnectionLost] = []
         work.begin()
         try:
-            work.register("incoming", source.arrow(query.sql, query.parameters))
+            work.register("incoming", _watched(source.arrow(query.sql, query.parameters), lost))
             work.execute(
                 f"""
                 INSERT INTO cell_text
@@ -213,10 +215,11 @@ def _store(
             )
             work.commit()
             return
-        except ConnectionLost:
+        except (ConnectionLost, duckdb.Error) as error:
             work.rollback()
-            if attempt == _TRIES:
-                raise
+            cause = lost[0] if lost else error
+            if attempt == _TRIES or not isinstance(cause, ConnectionLost):
+                raise cause from None
         except BaseException:
             work.rollback()
             raise
@@ -224,63 +227,17 @@ def _store(
             work.unregister("incoming")
 
 
-def _has_raw(column: SourceColumn) -> bool:
-    return column.type.kind is Kind.DECIMAL
+def _watched(reader: pa.RecordBatchReader, lost: list[ConnectionLost]) -> pa.RecordBatchReader:
+    """The same batches; a lost connection is noted, since DuckDB would report it as an error of its own."""
 
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        except ConnectionLost as error:
+            lost.append(error)
+            raise
 
-def rows_query(
-    table: str,
-    columns: Sequence[SourceColumn],
-    dialect: str,
-    wanted: dict[Kind, str],
-    reached: dict[Kind, str] | None = None,
-) -> Query | None:
-    """The scan of one table for the rows that hold a wanted value, or two of those already reached.
-
-    Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
-    """
-    selected, holds, touches = list[exp.Expr](), list[exp.Expr](), list[exp.Expr]()
-    for column in columns:
-        place = exp.Column(this=identifier(column.name), table=exp.to_identifier("t"))
-        key, name = lexical_sql(place, column.type, dialect), str(column.family)
-        selected.append(exp.alias_(key, f"k{column.id}"))
-        if _has_raw(column):
-            selected.append(exp.alias_(as_text(place), f"r{column.id}"))
-        if column.family in wanted:
-            holds.append(_one_of(key, f"wanted_{name}"))
-            if _has_raw(column):
-                holds.append(_one_of(as_text(place), f"wanted_{name}"))
-        if reached and column.family in reached:
-            touches.append(
-                exp.case().when(_one_of(key, f"reached_{name}"), exp.Literal.number(1)).else_(exp.Literal.number(0))
-            )
-    if len(touches) > 1:
-        total = touches[0]
-        for touch in touches[1:]:
-            total = exp.Add(this=total, expression=touch)
-        holds.append(exp.GTE(this=exp.paren(total), expression=exp.Literal.number(2)))
-    if not holds:
-        return None
-    lists = {f"wanted_{name}": array for name, array in wanted.items()}
-    lists |= {f"reached_{name}": array for name, array in (reached or {}).items()}
-    statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
-    sql = statement.where(exp.or_(*holds)).sql(dialect)
-    if dialect == "postgres":
-        sql = sql.replace("%", "%%")
-    used = [name for name in lists if f"{name})" in sql]
-    ctes = ", ".join(f"{name} AS {_LIST[dialect]}" for name in used)
-    return Query(f"WITH {ctes} {sql}", tuple(lists[name] for name in used))
-
-
-_LIST = {
-    "duckdb": """(SELECT unnest(from_json(?, '["VARCHAR"]')) AS v)""",
-    "postgres": "MATERIALIZED (SELECT json_array_elements_text(CAST(%s AS JSON)) AS v)",
-    "sqlite": "(SELECT value AS v FROM json_each(?))",
-}
-
-
-def _one_of(value: exp.Expression, name: str) -> exp.Expression:
-    return exp.In(this=value.copy(), query=exp.Subquery(this=exp.select("v").from_(name)))
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
 
 def count_fetched(work: duckdb.DuckDBPyConnection) -> dict[str, int]:

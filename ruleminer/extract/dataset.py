@@ -3,7 +3,7 @@
 facts.parquet        fact, predicate, arg1, arg2, kind1, kind2, positive
 rules.parquet        rule, template, text                 each rule's text once
 candidates.parquet   fact, rule                           the rules that derive each fact
-unexplained.parquet  fact, reason                         the facts that no rule derives, and why
+unexplained.parquet  fact, pos, reason                    the facts that no rule derives, and why
 schema.json          the source's tables and columns
 manifest.json        where it came from, with which options, how much there is of what, how long it took
 """
@@ -48,7 +48,10 @@ def write_dataset(
     schema: Schema,
     manifest: Mapping[str, Any],
 ) -> Path:
-    """Write `RUN/dataset` from the relations `fact`, `rule`, `candidate` and `unexplained`. Rules are numbered in order of text."""
+    """Write `RUN/dataset` from the relations `fact`, `rule`, `candidate` and `unexplained`.
+
+    Rules are numbered in order of text.
+    """
     folder = run / FOLDER
     fresh = run / f".{FOLDER}.{os.getpid()}"
     shutil.rmtree(fresh, ignore_errors=True)
@@ -66,7 +69,7 @@ def write_dataset(
         for name, query in (
             ("facts", "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive FROM fact ORDER BY fact"),
             ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
-            ("unexplained", "SELECT fact, reason FROM unexplained ORDER BY fact"),
+            ("unexplained", "SELECT fact, pos, reason FROM unexplained ORDER BY fact"),
             ("candidates", "SELECT fact, n.rule FROM candidate c JOIN numbered n ON n.old = c.rule ORDER BY ALL"),
         ):
             path = str(fresh / f"{name}.parquet").replace("'", "''")

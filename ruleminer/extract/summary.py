@@ -36,7 +36,7 @@ class PredicateSummary:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Facts of one predicate that have no candidate for the same kind of reason, with one of them."""
+    """Facts of one predicate that have no candidate for the same reason; `example` is what is wrong with one."""
 
     predicate: str
     positive: bool
@@ -89,10 +89,9 @@ def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
             shared.setdefault(predicate, []).append(SharedRule(text, positives, negatives))
         gaps = memory.execute(
             """
-            SELECT predicate, positive, count(*), regexp_replace(any_value(reason), ': .*? stands', ' stands') AS what,
-                   min(arg1 || coalesce(', ' || arg2, ''))
-            FROM (SELECT *, regexp_extract(reason, '^[^:]*') AS class FROM unexplained) JOIN facts USING (fact)
-            GROUP BY predicate, positive, class ORDER BY ALL
+            SELECT predicate, positive, count(*), reason,
+                   min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
+            FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason ORDER BY ALL
             """
         ).fetchall()
     return DatasetSummary(
@@ -103,6 +102,6 @@ def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
             PredicateSummary(name, positives, negatives, least, median, most, tuple(shared.get(name, ())))
             for name, positives, negatives, least, median, most in counts
         ),
-        tuple(Gap(name, positive, n, what.split(": ")[0], example) for name, positive, n, what, example in gaps),
+        tuple(Gap(name, positive, n, reason, example) for name, positive, n, reason, example in gaps),
         dict(dataset.manifest),
     )

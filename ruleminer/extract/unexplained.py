@@ -6,7 +6,7 @@ import duckdb
 
 
 def explain_gaps(work: duckdb.DuckDBPyConnection, has_iris: bool) -> None:
-    """Fill `unexplained(fact, reason)` for the facts without a candidate; the first argument at fault is named."""
+    """Fill `unexplained(fact, pos, reason)` for the facts without a candidate; `pos` is the first argument at fault."""
     spelled = "SELECT DISTINCT fact, pos FROM spelled" if has_iris else "SELECT NULL AS fact, NULL AS pos WHERE false"
     work.execute(
         f"""
@@ -19,11 +19,10 @@ def explain_gaps(work: duckdb.DuckDBPyConnection, has_iris: bool) -> None:
             LEFT JOIN (SELECT fact, pos, min(family) AS family FROM reading SEMI JOIN value USING (family, key)
                        WHERE NOT fits GROUP BY 1, 2) o ON o.fact = t.fact AND o.pos = t.pos
             WHERE t.fact NOT IN (SELECT fact FROM candidate))
-        SELECT fact, coalesce(
-                   min_by(CASE WHEN other IS NULL THEN 'no such value in any column: ' || left(text, 80)
-                               ELSE 'wrong type: ' || left(text, 80) || ' stands in the database as '
-                                    || replace(other, 'decimal', 'number') || ', not as ' || kind END, pos)
-                       FILTER (NOT found),
+        SELECT fact, min(pos) FILTER (NOT found) AS pos, coalesce(
+                   min_by(CASE WHEN other IS NULL THEN 'no such value in any column'
+                               ELSE 'wrong type: it stands in the database as ' || replace(other, 'decimal', 'number')
+                                    || ', not as ' || kind END, pos) FILTER (NOT found),
                    'its values stand in the database, but no template leads from one to the other') AS reason
         FROM place GROUP BY fact
         """

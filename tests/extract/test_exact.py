@@ -51,7 +51,8 @@ def engine_candidates(
             fetch_cells(work, database, catalog, [template])
             find_candidates(work, catalog, [template])
             for predicate, arg1, arg2, kind1, kind2, text in work.execute(
-                "SELECT predicate, arg1, arg2, kind1, kind2, text FROM candidate JOIN fact USING (fact) JOIN rule USING (rule)"
+                "SELECT predicate, arg1, arg2, kind1, kind2, text FROM candidate "
+                "JOIN fact USING (fact) JOIN rule USING (rule)"
             ).fetchall():
                 places = 1 if arg2 is None else 2
                 kinds = tuple(Kind(kind) if kind else None for kind in (kind1, kind2)[:places])

@@ -1,0 +1,280 @@
+"""Extraction from end to end: the paper's example, odd input, and runs that are cut short."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from ruleminer.errors import ConnectionLost, InputError
+from ruleminer.extract.dataset import FOLDER, read_dataset
+from ruleminer.extract.pipeline import ExtractOptions, extract
+from ruleminer.extract.sampling import Negatives
+from ruleminer.extract.summary import summarise
+from ruleminer.problem.database import Database, open_database
+from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.template_files import read_templates
+from ruleminer.rules.templates import Template
+from ruleminer.rules.values import Kind
+
+GIVEN = ExtractOptions(positives=None, negatives=Negatives.NONE)
+
+
+def database_of(path: Path, *statements: str) -> str:
+    with duckdb.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return f"duckdb:///{path}"
+
+
+def unary(predicate: str, *arguments: str, positive: bool = True, kind: Kind | None = None) -> list[Fact]:
+    return [Fact(predicate, (argument,), (kind,), positive) for argument in arguments]
+
+
+def candidate_sets(run: Path) -> dict[str, set[str]]:
+    dataset = read_dataset(run)
+    texts = dataset.rules["text"].to_pylist()
+    facts = dataset.facts.to_pylist()
+    sets: dict[str, set[str]] = {
+        f"{f['predicate']}({', '.join(a for a in (f['arg1'], f['arg2']) if a is not None)})": set() for f in facts
+    }
+    names = list(sets)
+    for fact, rule in zip(*(dataset.candidates[c].to_pylist() for c in ("fact", "rule")), strict=True):
+        sets[names[fact]].add(texts[rule])
+    return sets
+
+
+def templates(*files: str) -> tuple[Template, ...]:
+    return read_templates(files=files or ["classes", "properties"])
+
+
+def test_the_papers_running_example_gives_its_seven_rules_and_four_sets(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path / "p.duckdb",
+        "CREATE TABLE Person (name VARCHAR, age INTEGER, type INTEGER)",
+        "INSERT INTO Person VALUES ('alice', 45, 1), ('bob', 34, 1), ('joe', 23, 2), ('lola', 12, 2)",
+    )
+    facts = unary("Author", "alice", "bob") + unary("Author", "joe", "lola", positive=False)
+    with open_database(url) as database:
+        extract(database, fact_table(facts), templates("classes"), tmp_path / "run", GIVEN)
+    r0, r1, r2, r3, r4, r5, r6 = (
+        f"Author(x) <- Person(name: x{more})"
+        for more in ("", ", type: 1", ", age: 45", ", age: 34", ", type: 2", ", age: 23", ", age: 12")
+    )
+    assert candidate_sets(tmp_path / "run") == {
+        "Author(alice)": {r0, r1, r2},
+        "Author(bob)": {r0, r1, r3},
+        "Author(joe)": {r0, r4, r5},
+        "Author(lola)": {r0, r4, r6},
+    }
+    assert read_dataset(tmp_path / "run").rules.num_rows == 7
+
+
+def test_facts_that_nothing_explains_are_kept_with_the_reason(tmp_path: Path) -> None:
+    url = database_of(tmp_path / "p.duckdb", "CREATE TABLE t (a INTEGER, b VARCHAR)", "INSERT INTO t VALUES (1, 'x'), (NULL, '1')",
+                      "CREATE TABLE empty (c VARCHAR)")  # fmt: skip
+    facts = [
+        *unary("P", "nowhere"),
+        *unary("P", "x", kind=Kind.INTEGER),
+        Fact("q", ("1", "nothing"), (None, None)),
+        Fact("q", ("x", "x"), (Kind.TEXT, Kind.TEXT)),
+        *unary("P", "1", kind=Kind.INTEGER),
+    ]
+    with open_database(url) as database:
+        extract(database, fact_table(facts), templates(), tmp_path / "run", GIVEN)
+    gaps = {(gap.predicate, gap.reason): (gap.facts, gap.example) for gap in summarise(tmp_path / "run").gaps}
+    assert gaps == {
+        ("P", "no such value in any column"): (1, "nowhere"),
+        ("P", "wrong type: it stands in the database as text, not as integer"): (1, "x"),
+        ("q", "no such value in any column"): (1, "nothing"),
+        ("q", "its values stand in the database, but no template leads from one to the other"): (1, "x, x"),
+    }
+    assert candidate_sets(tmp_path / "run")["P(1)"] == {"P(x) <- t(a: x)", 'P(x) <- t(a: x, b: "x")'}
+
+
+def test_the_same_fact_twice_counts_once_and_as_both_signs_twice(tmp_path: Path) -> None:
+    url = database_of(tmp_path / "p.duckdb", "CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (1)")
+    facts = unary("P", "1", "1") + unary("P", "1", positive=False) + unary("Q", "1")
+    with open_database(url) as database:
+        extract(database, fact_table(facts), templates(), tmp_path / "run", GIVEN)
+    dataset = read_dataset(tmp_path / "run")
+    assert [(f["predicate"], f["positive"]) for f in dataset.facts.to_pylist()] == [
+        ("P", True),
+        ("P", False),
+        ("Q", True),
+    ]
+    assert dataset.candidates.num_rows == 3
+
+
+def test_long_strings_and_two_thousand_columns(tmp_path: Path) -> None:
+    long = "x" * 1_000_000
+    columns = ", ".join(f"c{number} INTEGER" for number in range(1999))
+    url = database_of(
+        tmp_path / "wide.duckdb",
+        f"CREATE TABLE wide (id VARCHAR, {columns})",
+        f"INSERT INTO wide SELECT '{long}', {', '.join(map(str, range(1999)))}",
+    )
+    with open_database(url) as database:
+        extract(database, fact_table(unary("P", long) + unary("P", "7")), templates("classes"), tmp_path / "run",
+                ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=500))  # fmt: skip
+    dataset = read_dataset(tmp_path / "run")
+    assert dataset.manifest["cut"] == {"facts": 2, "candidates": 2 * (2000 - 500)}
+    kept = set(dataset.candidates["rule"].to_pylist())
+    assert len(kept) <= 1000
+    assert "P(x) <- wide(id: x)" in dataset.rules["text"].to_pylist()
+
+
+def small_world(tmp_path: Path) -> str:
+    return database_of(
+        tmp_path / "w.duckdb",
+        "CREATE TABLE person (id INTEGER PRIMARY KEY, name VARCHAR, author BOOLEAN)",
+        "INSERT INTO person SELECT i, 'n' || i, i % 3 = 0 FROM range(300) t(i)",
+        "CREATE TABLE paper (id INTEGER PRIMARY KEY, author INTEGER)",
+        "INSERT INTO paper SELECT 1000 + i, 3 * i FROM range(100) t(i)",
+    )
+
+
+def world_facts() -> pa.Table:
+    wrote = [Fact("wrote", (str(3 * i), str(1000 + i)), (Kind.INTEGER, Kind.INTEGER)) for i in range(100)]
+    return fact_table(unary("Author", *(str(3 * i) for i in range(100)), kind=Kind.INTEGER) + wrote)
+
+
+@pytest.mark.parametrize("negatives", [Negatives.UNIFORM, Negatives.REALISTIC])
+def test_samples_are_seeded_and_negatives_are_never_positives(negatives: Negatives, tmp_path: Path) -> None:
+    facts = world_facts()
+    positives = {(f["predicate"], f["arg1"], f["arg2"]) for f in facts.to_pylist()}
+    drawn = []
+    for run, seed in (("one", 1), ("same", 1), ("other", 2)):
+        with open_database(small_world(tmp_path) if run == "one" else f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
+            options = ExtractOptions(positives=20, negatives=negatives, seed=seed)
+            extract(database, facts, templates(), tmp_path / run, options)
+        drawn.append(read_dataset(tmp_path / run).facts)
+    rows = drawn[0].to_pylist()
+    for predicate in ("Author", "wrote"):
+        ours = [row for row in rows if row["predicate"] == predicate]
+        assert sum(row["positive"] for row in ours) == 20
+        assert sum(not row["positive"] for row in ours) == 20
+        for row in ours:
+            assert ((predicate, row["arg1"], row["arg2"]) in positives) == row["positive"]
+            assert row["kind1"] == "integer"
+    assert drawn[0] == drawn[1]
+    assert drawn[0] != drawn[2]
+    if negatives is Negatives.REALISTIC:
+        constants = {argument for row in facts.to_pylist() for argument in (row["arg1"], row["arg2"])}
+        assert {row["arg1"] for row in rows} <= constants
+
+
+def test_the_same_seed_draws_the_same_dataset_from_postgres(tmp_path: Path, postgres_url: str) -> None:
+    import psycopg2
+
+    with psycopg2.connect(postgres_url) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            """DROP SCHEMA IF EXISTS w CASCADE; CREATE SCHEMA w; SET search_path = w;
+            CREATE TABLE person (id INTEGER PRIMARY KEY, name VARCHAR, author BOOLEAN);
+            INSERT INTO person SELECT i, 'n' || i, i % 3 = 0 FROM generate_series(0, 299) i;
+            CREATE TABLE paper (id INTEGER PRIMARY KEY, author INTEGER);
+            INSERT INTO paper SELECT 1000 + i, 3 * i FROM generate_series(0, 99) i"""
+        )
+    connection.close()
+    options = ExtractOptions(positives=30, seed=3)
+    for run, url, schema in (("duck", small_world(tmp_path), None), ("pg", postgres_url, "w")):
+        with open_database(url, schema=schema) as database:
+            extract(database, world_facts(), read_templates(), tmp_path / run, options)
+    duck, pg = read_dataset(tmp_path / "duck"), read_dataset(tmp_path / "pg")
+    assert (duck.facts, duck.rules, duck.candidates) == (pg.facts, pg.rules, pg.candidates)
+
+
+def test_a_dataset_is_not_replaced_without_being_told(tmp_path: Path) -> None:
+    with open_database(small_world(tmp_path)) as database:
+        extract(database, world_facts(), templates("classes"), tmp_path / "run", GIVEN)
+        with pytest.raises(InputError, match="--force"):
+            extract(database, world_facts(), templates("classes"), tmp_path / "run", GIVEN)
+        extract(database, world_facts(), templates("classes"), tmp_path / "run", GIVEN, force=True)
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {FOLDER}
+
+
+class Dropping:
+    """A database whose connection is lost in the middle of every other table."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.calls = database, 0
+        self.dialect, self.schema, self.safe_url = database.dialect, database.schema, database.safe_url
+
+    def arrow(self, sql: str, parameters: object = ()) -> pa.RecordBatchReader:
+        self.calls += 1
+        reader = self.database.arrow(sql, parameters)
+        if self.calls % 2 == 0:
+            return reader
+
+        def broken() -> object:
+            yield from list(reader)[:1]
+            raise ConnectionLost("the server closed the connection")
+
+        return pa.RecordBatchReader.from_batches(reader.schema, broken())
+
+
+def test_a_lost_connection_is_taken_up_again_with_the_same_result(tmp_path: Path) -> None:
+    with open_database(small_world(tmp_path)) as database:
+        extract(database, world_facts(), templates(), tmp_path / "calm", GIVEN)
+        extract(Dropping(database), world_facts(), templates(), tmp_path / "rough", GIVEN)  # type: ignore[arg-type]
+    calm, rough = read_dataset(tmp_path / "calm"), read_dataset(tmp_path / "rough")
+    assert (calm.facts, calm.rules, calm.candidates) == (rough.facts, rough.rules, rough.candidates)
+
+
+KILLED = """
+import sys, time
+from pathlib import Path
+from tests.extract.test_pipeline import GIVEN, templates, world_facts
+from ruleminer.extract.pipeline import extract
+from ruleminer.problem.database import open_database
+
+def slowly(stage, what, done, total):
+    print(stage, what, done, flush=True)
+    if sys.argv[2] == "slow" and stage == "candidates" and done == 2:
+        time.sleep(60)
+
+folder = Path(sys.argv[1])
+with open_database(f"duckdb:///{folder / 'w.duckdb'}") as database:
+    extract(database, world_facts(), templates(), folder / "run", GIVEN, progress=slowly)
+"""
+
+
+def test_a_killed_run_leaves_no_dataset_and_finishes_when_run_again(tmp_path: Path) -> None:
+    small_world(tmp_path)
+    command = [sys.executable, "-c", KILLED, str(tmp_path)]
+    project = Path(__file__).resolve().parents[2]
+    with subprocess.Popen([*command, "slow"], stdout=subprocess.PIPE, text=True, cwd=project) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("candidates") and line.split()[-1] == "2":
+                break
+        time.sleep(0.2)
+        os.kill(process.pid, signal.SIGKILL)
+    assert not (tmp_path / "run" / FOLDER).exists()
+    again = subprocess.run([*command, "fast"], capture_output=True, text=True, cwd=project, check=True)
+    assert not [line for line in again.stdout.splitlines() if line.startswith("rows")], "rows were fetched again"
+    with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
+        extract(database, world_facts(), templates(), tmp_path / "whole", GIVEN)
+    killed, whole = read_dataset(tmp_path / "run"), read_dataset(tmp_path / "whole")
+    assert (killed.facts, killed.rules, killed.candidates) == (whole.facts, whole.rules, whole.candidates)
+    assert not (tmp_path / "run" / ".extract").exists()
+
+
+def test_a_damaged_dataset_is_refused(tmp_path: Path) -> None:
+    with open_database(small_world(tmp_path)) as database:
+        folder = extract(database, world_facts(), templates("classes"), tmp_path / "run", GIVEN)
+    (folder / "rules.parquet").write_bytes(b"not parquet")
+    with pytest.raises(InputError, match="damaged"):
+        read_dataset(tmp_path / "run")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["source"]["url"].startswith("duckdb:///")
+    with pytest.raises(InputError, match="no dataset in"):
+        read_dataset(tmp_path)
