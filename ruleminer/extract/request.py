@@ -62,7 +62,7 @@ def extract_datasets(
     ]
     if sum(given) != 1:
         raise InputError(
-            "say where the facts come from: --scenario DIR, or --db URL with --ontology and --examples, or --recipe NAME"
+            "say where the facts come from: --scenario DIR, --db URL with --ontology and --examples, or --recipe NAME"
         )
     if request.recipe is None:
         return [_extract_one(request, None, progress, report)]

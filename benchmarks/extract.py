@@ -1,0 +1,194 @@
+"""Extraction against the obvious way: one fact at a time, one column at a time. Seconds, ratio, memory, growth.
+
+    python benchmarks/extract.py --json extract.json --plot extract.png
+    python benchmarks/extract.py --largest 1000000        # generated scenarios up to a million rows
+
+Each measurement runs in a process of its own, so that its peak memory is its own. The obvious way is measured on a
+sample of the facts and multiplied, since it takes hours on the larger ones; the table says on how many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ruleminer.extract.catalog import catalog_of
+from ruleminer.extract.dataset import read_dataset
+from ruleminer.extract.oracle import candidates, load_rows
+from ruleminer.extract.pipeline import ExtractOptions, extract
+from ruleminer.extract.recipes import read_recipe
+from ruleminer.extract.request import cache_folder
+from ruleminer.extract.sampling import Negatives
+from ruleminer.problem.data_folder import data_folder
+from ruleminer.problem.database import open_database
+from ruleminer.problem.facts import facts_of
+from ruleminer.problem.generator.generate import generate_scenario
+from ruleminer.problem.ontology import read_ontology
+from ruleminer.problem.scenario import open_scenario, scenario_database, scenario_examples
+from ruleminer.problem.template_files import read_templates
+
+TEMPLATES = ("classes", "properties")
+
+
+def measure(scenario: Path, positives: int, negatives: str, templates: list[str], baseline_facts: int) -> dict[str, Any]:
+    """Extract once, then run the obvious way on some of the facts."""
+    opened = open_scenario(scenario)
+    options = ExtractOptions(positives=positives or None, negatives=Negatives(negatives))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_database(scenario_database(opened, cache_folder()), timeout=3600) as database,
+    ):
+        rows = sum(table.rows or 0 for table in database.schema.tables)
+        start = time.perf_counter()
+        examples = scenario_examples(opened, read_ontology(opened.ontology_path), database)
+        examples_seconds = time.perf_counter() - start
+        chosen = read_templates(files=templates)
+        start = time.perf_counter()
+        extract(database, examples.facts, chosen, Path(folder) / "run", options)
+        seconds = time.perf_counter() - start
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        dataset = read_dataset(Path(folder) / "run")
+        steps = dataset.manifest["seconds"]
+        result = {
+            "rows": rows,
+            "facts": dataset.facts.num_rows,
+            "candidates": dataset.candidates.num_rows,
+            "examples_seconds": examples_seconds,
+            "seconds": seconds,
+            "search_seconds": steps["rows"] + steps["candidates"],
+            "steps": steps,
+            "peak_mb": memory,
+        }
+        if baseline_facts:
+            facts = list(facts_of(dataset.facts))
+            some = facts[:: max(1, len(facts) // baseline_facts)][:baseline_facts]
+            start = time.perf_counter()
+            loaded = load_rows(database, catalog_of(database.schema))
+            load_seconds = time.perf_counter() - start
+            start = time.perf_counter()
+            for fact in some:
+                for template in chosen:
+                    candidates(fact, template, loaded)
+            each = (time.perf_counter() - start) / len(some)
+            result["baseline_facts"] = len(some)
+            result["baseline_seconds"] = load_seconds + each * len(facts)
+            result["ratio"] = result["baseline_seconds"] / result["search_seconds"]
+    return result
+
+
+def in_own_process(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Measure in a fresh process; its peak memory is then that of this measurement alone."""
+    done = subprocess.run(
+        [sys.executable, __file__, "--one", json.dumps(arguments)], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
+    return {"name": name, **json.loads(done.stdout)}
+
+
+def plan(largest: int, folder: Path) -> list[tuple[str, dict[str, Any]]]:
+    """What to measure: CMT and NPD where the real data is, generated scenarios, and one with more and more facts."""
+    work: list[tuple[str, dict[str, Any]]] = []
+    data = data_folder()
+    if data is None:
+        print("no real data (RULEMINER_DATA): generated scenarios only", file=sys.stderr)
+    else:
+        for name in ("cmt_renamed", "npd"):
+            recipe = read_recipe("cmt" if name.startswith("cmt") else "npd")
+            work.append((name, {
+                "scenario": str(data / "rodi" / name), "positives": recipe.options.positives,
+                "negatives": str(recipe.options.negatives), "templates": list(recipe.templates),
+                "baseline_facts": 20 if name.startswith("cmt") else 2,
+            }))  # fmt: skip
+    sizes = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= largest]
+    for size in sizes:
+        path = folder / f"generated-{size}"
+        generate_scenario(path, kind="restructuring", size=size)
+        work.append((f"generated 1e{len(str(size)) - 1}", {
+            "scenario": str(path), "positives": 100, "negatives": "uniform", "templates": list(TEMPLATES),
+            "baseline_facts": 20 if size == 10**4 else 2 if size == 10**5 else 0,
+        }))  # fmt: skip
+    if 10**5 in sizes:
+        for positives in (10, 100, 1000):
+            work.append((f"1e5 rows, {positives} facts a predicate", {
+                "scenario": str(folder / "generated-100000"), "positives": positives, "negatives": "none",
+                "templates": list(TEMPLATES), "baseline_facts": 0,
+            }))  # fmt: skip
+    return work
+
+
+def growth(results: list[dict[str, Any]]) -> dict[str, float]:
+    """The exponent of seconds and of memory in the number of rows, between the smallest and the largest."""
+    import math
+
+    generated = [result for result in results if result["name"].startswith("generated")]
+    if len(generated) < 2:
+        return {}
+    first, last = generated[0], generated[-1]
+    decades = math.log10(last["rows"] / first["rows"])
+    return {key: math.log10(last[key] / first[key]) / decades for key in ("search_seconds", "peak_mb")}
+
+
+def plot(results: list[dict[str, Any]], path: Path) -> None:
+    """Rows against seconds and memory, both logarithmic."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    generated = [result for result in results if result["name"].startswith("generated")]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.5))
+    left.loglog([r["rows"] for r in generated], [r["search_seconds"] for r in generated], "o-", label="ruleminer")
+    slow = [r for r in results if "baseline_seconds" in r]
+    left.loglog([r["rows"] for r in slow], [r["baseline_seconds"] for r in slow], "x", label="one fact at a time")
+    for result in results:
+        if not result["name"].startswith(("generated", "1e5")):
+            left.loglog(result["rows"], result["search_seconds"], "s", color="tab:green")
+            left.annotate(result["name"], (result["rows"], result["search_seconds"]), xytext=(6, -10),
+                          textcoords="offset points")  # fmt: skip
+    right.loglog([r["rows"] for r in generated], [r["peak_mb"] for r in generated], "o-")
+    for axes, label in ((left, "seconds of search"), (right, "peak memory (MB)")):
+        axes.set(xlabel="rows in the database", ylabel=label)
+        axes.grid(visible=True, which="both", alpha=0.25)
+    left.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--plot", type=Path, help="write a log-log plot here")
+    parser.add_argument("--largest", type=int, default=10**7, help="rows of the largest generated scenario")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        print(json.dumps(measure(**{**json.loads(arguments.one), "scenario": Path(json.loads(arguments.one)["scenario"])})))
+        return
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"{'':32}{'rows':>12}{'facts':>9}{'candidates':>12}{'search s':>10}{'whole s':>9}{'peak MB':>9}{'ratio':>9}")
+        for name, asked in plan(arguments.largest, Path(folder)):
+            result = in_own_process(name, asked)
+            results.append(result)
+            ratio = f"{result['ratio']:.0f}x" if "ratio" in result else ""
+            print(f"{name:32}{result['rows']:>12,}{result['facts']:>9,}{result['candidates']:>12,}"
+                  f"{result['search_seconds']:>10.2f}{result['seconds']:>9.1f}{result['peak_mb']:>9.0f}{ratio:>9}", flush=True)  # fmt: skip
+    summary = {"cores": os.cpu_count(), "results": results, "growth_exponent_in_rows": growth(results)}
+    print("growth exponents in rows:", {k: round(v, 2) for k, v in summary["growth_exponent_in_rows"].items()})
+    if arguments.json:
+        arguments.json.write_text(json.dumps(summary, indent=2) + "\n", "utf-8")
+    if arguments.plot:
+        plot(results, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()
