@@ -24,12 +24,20 @@ from sqlglot.tokenizer_core import TokenType
 
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.engines.duckdb import DuckDB
-from ruleminer.problem.engines.engine import Engine, Parameters, one_line, without_password
+from ruleminer.problem.engines.engine import (
+    ConnectionLostError,
+    DatabaseTimeoutError,
+    Engine,
+    Parameters,
+    one_line,
+    without_password,
+)
 from ruleminer.problem.engines.postgresql import PostgreSQL
 from ruleminer.problem.engines.sqlite import SQLite
 from ruleminer.problem.schema import Schema, Table, closed_schema, nearest, quote_identifier
 
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_SQLITE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 _SCHEMES = {"duckdb": "duckdb", "sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 
 
@@ -53,8 +61,17 @@ class Database:
         """The tables and views we may use, read on first use, with exact row counts."""
         tables, unreadable = self._engine.reflect(self.schema_name)
         chosen = self._chosen([table.name for table in tables] + [name for name, _ in unreadable])
-        kept = [self._counted(table) for table in tables if table.name in chosen]
-        return closed_schema(self.schema_name, kept, [pair for pair in unreadable if pair[0] in chosen])
+        unreadable = [(name, reason) for name, reason in unreadable if name in chosen]
+        kept = []
+        for table in tables:
+            if table.name in chosen:
+                try:
+                    kept.append(replace(table, rows=self._count(table)))
+                except ConnectionLostError:
+                    raise
+                except DatabaseError as error:  # a view that no longer works
+                    unreadable.append((table.name, str(error)))
+        return closed_schema(self.schema_name, kept, unreadable)
 
     def rows(self, sql: str, params: Parameters = None) -> Iterator[tuple[Any, ...]]:
         """The rows of one query, streamed. The query runs when the first row is asked for."""
@@ -111,14 +128,14 @@ class Database:
             if (not self._include or _matches(name, self._include)) and not _matches(name, self._exclude)
         }
 
-    def _counted(self, table: Table) -> Table:
+    def _count(self, table: Table) -> int | None:
         if not self._count_rows:
-            return table
+            return None
         try:
             ((count,),) = self.rows(f"SELECT count(*) FROM {self.quoted(table.name)}")
-        except DatabaseError:  # out of time, or a view that no longer works: the rest of the schema still counts
-            return table
-        return replace(table, rows=count)
+        except DatabaseTimeoutError:
+            return None
+        return int(count)
 
 
 def open_database(
@@ -152,10 +169,13 @@ def open_database(
         raise
 
 
-def parse_url(url: str) -> URL:
-    """The URL's parts; a plain path to a database file is taken as that file's URL."""
+def parse_url(url: str, *, may_be_new: bool = False) -> URL:
+    """The URL's parts. A plain path stands for the file there; a new one is SQLite's or DuckDB's by its suffix."""
     if "://" not in url:
-        return URL.create(_file_engine(Path(url)), database=url)
+        path = Path(url)
+        if may_be_new and not path.exists():
+            return URL.create("sqlite" if path.suffix in _SQLITE_SUFFIXES else "duckdb", database=url)
+        return URL.create(_file_engine(path), database=url)
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # the message of neither may be shown: it can hold the password

@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy.engine import URL
+
 from ruleminer.errors import InputError
 from ruleminer.problem.database import parse_url
 from ruleminer.problem.engines.engine import without_password
@@ -98,14 +100,15 @@ def load_dump(path: Path, url: str, *, schema: str | None = None, replace: bool 
     declared = _declarations(path)
     if schema is not None:
         declared.move_to(schema)
+    place = parse_url(url, may_be_new=True)
     counts: Counter[Name] = Counter()
-    with _target(url, declared, replace) as target:
+    with _target(place, declared, replace) as target:
         for rows in dump_rows(path, declared):
             counts[rows.table.schema, rows.table.name] += target.fill(rows)
         views = target.finish()
-    named = parse_url(url).drivername != "sqlite"
+    named = place.drivername != "sqlite"
     return LoadedDump(
-        without_password(parse_url(url)),
+        without_password(place),
         tuple(
             LoadedTable(table.schema if named else None, table.name, counts[table.schema, table.name])
             for table in declared.tables.values()
@@ -130,15 +133,11 @@ def _declarations(path: Path) -> Declarations:
     return declared
 
 
-def _target(url: str, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
-    parsed = parse_url(url)
-    match parsed.drivername:
-        case "postgresql":
-            return into_postgresql(parsed, declared, replace)
-        case "sqlite":
-            return into_sqlite(Path(str(parsed.database or "")), declared, replace)
-        case _:
-            return into_duckdb(Path(str(parsed.database or "")), declared, replace)
+def _target(place: URL, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
+    if place.drivername == "postgresql":
+        return into_postgresql(place, declared, replace)
+    into_file = into_sqlite if place.drivername == "sqlite" else into_duckdb
+    return into_file(Path(place.database or ""), declared, replace)
 
 
 def _reason(what: str) -> str:

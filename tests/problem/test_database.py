@@ -373,12 +373,18 @@ def test_a_table_without_permission_does_not_hide_the_others(empty_postgres: str
 
 
 def test_a_view_that_no_longer_works_does_not_hide_the_tables(tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "a.sqlite")
-    connection.executescript("CREATE TABLE t (i integer); CREATE VIEW broken AS SELECT j FROM gone;")
-    connection.close()
-    with open_database(str(tmp_path / "a.sqlite")) as database:
-        assert [table.name for table in database.schema.tables] == ["t"]
-        assert [name for name, _ in database.schema.unreadable] == ["broken"]
+    lite = sqlite3.connect(tmp_path / "a.sqlite")
+    lite.executescript("CREATE TABLE t (i integer); CREATE VIEW broken AS SELECT j FROM gone;")
+    lite.close()
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as duck:
+        duck.execute("CREATE TABLE t (i integer); CREATE TABLE gone (j integer)")
+        duck.execute("CREATE VIEW broken AS SELECT j FROM gone; DROP TABLE gone")
+    for name in ("a.sqlite", "a.duckdb"):
+        with open_database(str(tmp_path / name)) as database:
+            assert [(table.name, table.rows) for table in database.schema.tables] == [("t", 0)]
+            ((broken, reason),) = database.schema.unreadable
+            assert broken == "broken"
+            assert "gone" in reason
 
 
 def test_a_lost_connection_is_told_and_the_next_query_works(empty_postgres: str) -> None:

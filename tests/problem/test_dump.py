@@ -204,6 +204,14 @@ def test_sqlite_files_are_replaced_only_when_told(tmp_path: Path) -> None:
     load_dump(path, target, replace=True)
 
 
+def test_a_plain_path_is_a_target_too(tmp_path: Path) -> None:
+    path = written(tmp_path, SMALL)
+    for name, dialect in (("a.duckdb", "duckdb"), ("a.db", "sqlite"), ("a", "duckdb")):
+        load_dump(path, str(tmp_path / name))
+        with open_database(str(tmp_path / name)) as database:
+            assert database.dialect == dialect
+
+
 def test_names_only_postgresql_tells_apart(empty_postgres: str, tmp_path: Path) -> None:
     path = written(tmp_path, 'CREATE TABLE t (i integer);\nCREATE TABLE "T" (i integer, "I" integer);\n')
     load_dump(path, empty_postgres)

@@ -35,7 +35,7 @@ _TYPES = {
     "TIMESTAMPTZ": "TIMESTAMPTZ",
 }
 _WIDEST = {Kind.INTEGER: "BIGINT", Kind.DECIMAL: "DOUBLE"}
-_MEMORY = "512MB"  # beyond it DuckDB goes to disk, whatever the size of the dump
+_MEGABYTES = 512  # and one more per column of the widest table; beyond that DuckDB goes to disk
 _MAX_DIGITS = 38  # of DuckDB's DECIMAL
 
 
@@ -74,7 +74,8 @@ class DuckDBTarget:
         self._connection = attached(place, path, read_only=False)
         try:
             self._run("SET TimeZone = 'UTC'")
-            self._run(f"SET memory_limit = '{_MEMORY}'")
+            widest = max(len(table.columns) for table in declared.tables.values())
+            self._run(f"SET memory_limit = '{_MEGABYTES + widest}MB'")
             self._run("SET threads = 2")
             self._run("BEGIN")
             for schema in declared.schemas:
