@@ -1,0 +1,171 @@
+"""The command line as a user meets it: what it prints, and one clear line for each mistake."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import pytest
+
+from ruleminer import __version__
+from ruleminer.cli import main
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command in an empty folder and catch what it says."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*words: str) -> Result:
+        monkeypatch.setattr(sys, "argv", ["ruleminer", *words])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+        printed = capsys.readouterr()
+        return Result(code, printed.out, printed.err)
+
+    return run
+
+
+def shop(folder: Path) -> Path:
+    path = folder / "shop.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR, vip BOOLEAN)")
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER REFERENCES customer (id))")
+        connection.execute("INSERT INTO customer VALUES (1, 'Ann', true), (2, 'Bob', false), (3, 'Cy', true)")
+        connection.execute("INSERT INTO orders VALUES (10, 1), (11, 3)")
+    return path
+
+
+def ontology(folder: Path) -> Path:
+    path = folder / "shop.ttl"
+    path.write_text(
+        """@prefix : <http://shop#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+        :GoodCustomer a owl:Class . :orderedBy a owl:ObjectProperty . :name a owl:DatatypeProperty ."""
+    )
+    return path
+
+
+def facts(folder: Path) -> Path:
+    path = folder / "facts.csv"
+    path.write_text("predicate,arg1,arg2\nGoodCustomer,1,\nGoodCustomer,3,\norderedBy,10,1\norderedBy,11,3\n")
+    return path
+
+
+def test_help_tells_every_command_and_how_to_start(run: Run) -> None:
+    result = run("--help")
+    assert result.code == 0
+    for command in ("inspect", "scenario", "extract", "dataset", "train", "evaluate", "demo", "ruleminer demo"):
+        assert command in result.out
+    assert run("extract", "-h").out.count("Example")
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"ruleminer {__version__}\n"
+
+
+def test_inspect_shows_a_database_and_an_ontology(run: Run, tmp_path: Path) -> None:
+    result = run("inspect", f"duckdb:///{shop(tmp_path)}", "--ontology", str(ontology(tmp_path)))
+    assert result.code == 0
+    assert "customer → customer" in result.out
+    assert "GoodCustomer" in result.out
+    as_json = json.loads(run("inspect", str(tmp_path / "shop.duckdb"), "--json").out)
+    assert [table["name"] for table in as_json["database"]["tables"]] == ["customer", "orders"]
+
+
+def test_extract_from_a_live_database_and_show_the_dataset(run: Run, tmp_path: Path) -> None:
+    words = ("extract", "--db", f"duckdb:///{shop(tmp_path)}", "--ontology", str(ontology(tmp_path)))
+    result = run(*words, "--examples", str(facts(tmp_path)), "--out", "run", "--negatives", "none")
+    assert result.code == 0, result.err
+    assert "2 predicates, 4 positives, 0 negatives" in result.out
+    shown = run("dataset", "show", "run")
+    assert "orderedBy(x, y) <- orders(id: x, customer: y)" in shown.out
+    summary = json.loads(run("dataset", "show", "run", "--json").out)
+    rules = [rule["text"] for rule in summary["predicates"][0]["rules"]]
+    assert "GoodCustomer(x) <- customer(id: x, vip: true)" in rules
+    assert summary["manifest"]["options"]["negatives"] == "none"
+
+
+def test_a_generated_scenario_can_be_loaded_elsewhere_and_extracted(run: Run, tmp_path: Path) -> None:
+    assert run("scenario", "generate", "--kind", "renaming", "--size", "300", "--seed", "5", "made").code == 0
+    loaded = run("scenario", "load", "made", "--db", "sqlite:///copy.sqlite")
+    assert loaded.code == 0, loaded.err
+    assert "tables" in run("inspect", "sqlite:///copy.sqlite").out
+    result = run("extract", "--scenario", "made", "--out", "run", "--positives", "3", "--quiet")
+    assert result.code == 0, result.err
+    assert (tmp_path / "run" / "dataset" / "manifest.json").is_file()
+
+
+MISTAKES = {
+    "missing file": (["inspect", "duckdb:///nowhere.duckdb"], "no such database file: nowhere.duckdb"),
+    "not a database": (["inspect", "shop.ttl"], "shop.ttl is not a database"),
+    "no such table": (["inspect", "shop.duckdb", "--include", "custmer"], "no table 'custmer'"),
+    "unknown engine": (["inspect", "oracle://x"], "no engine for 'oracle'"),
+    "broken ontology": (["inspect", "shop.duckdb", "--ontology", "broken.ttl"], "broken.ttl"),
+    "wrong password": (["inspect", "postgresql://me:s3cret@127.0.0.1:1/db"], "127.0.0.1"),
+    "no source": (["extract", "--out", "run"], "say where the facts come from"),
+    "no examples": (["extract", "--db", "shop.duckdb", "--out", "run"], "--db needs --ontology FILE"),
+    "unknown negatives": (
+        ["extract", "--db", "shop.duckdb", "--ontology", "shop.ttl", "--examples", "facts.csv", "--out", "run",
+         "--negatives", "some"],
+        "--negatives must be one of uniform, realistic, none",
+    ),
+    "broken templates": (
+        ["extract", "--db", "shop.duckdb", "--ontology", "shop.ttl", "--examples", "facts.csv", "--out", "run",
+         "--templates", "broken.rules"],
+        "broken.rules:1:8: nothing binds variable y of the head",
+    ),
+    "unknown predicate": (
+        ["extract", "--db", "shop.duckdb", "--ontology", "shop.ttl", "--examples", "odd.csv", "--out", "run"],
+        "GoodCustmer",
+    ),
+    "unknown recipe": (["extract", "--recipe", "nope", "--out", "run"], "no recipe 'nope'; there are cmt, npd, npd-20"),
+    "no dataset": (["dataset", "show", "empty"], "no dataset in empty"),
+    "train without a dataset": (["train", "empty"], "no dataset in empty"),
+    "unknown loss": (["train", "empty", "--loss", "nope"], "nope"),
+    "evaluate without a model": (["evaluate", "empty"], "empty"),
+    "unknown kind": (["scenario", "generate", "--kind", "odd", "made"], "odd"),
+    "no scenario": (["scenario", "load", "empty", "--db", "duckdb:///new.duckdb"], "empty"),
+    "broken pair": (
+        ["extract", "--db", "shop.duckdb", "--ontology", "shop.ttl", "--examples", "broken.qpair", "--out", "run"],
+        "broken.qpair",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "line"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_gets_one_clear_line_and_leaves_nothing(
+    run: Run, tmp_path: Path, words: list[str], line: str
+) -> None:
+    shop(tmp_path)
+    ontology(tmp_path)
+    facts(tmp_path)
+    (tmp_path / "broken.ttl").write_text("@prefix : <http://x#> .\n:A a :B ;;; oops")
+    (tmp_path / "broken.rules").write_text("wrong: ?H(x, y) <- ?T(?C: x)")
+    (tmp_path / "odd.csv").write_text("predicate,arg1,arg2\nGoodCustmer,1,\n")
+    (tmp_path / "broken.qpair").write_text("sql=SELECT 1\\u00zz\n")
+    (tmp_path / "empty").mkdir()
+    before = set(tmp_path.rglob("*"))
+    result = run(*words)
+    assert result.code == 2, result
+    assert line in result.err
+    assert len(result.err.strip().splitlines()) == 1
+    assert "Traceback" not in result.err
+    assert "s3cret" not in result.err + result.out
+    assert set(tmp_path.rglob("*")) == before
