@@ -38,7 +38,9 @@ from ruleminer.problem.template_files import read_templates
 TEMPLATES = ("classes", "properties")
 
 
-def measure(scenario: Path, positives: int, negatives: str, templates: list[str], baseline_facts: int) -> dict[str, Any]:
+def measure(
+    scenario: Path, positives: int, negatives: str, templates: list[str], baseline_facts: int
+) -> dict[str, Any]:
     """Extract once, then run the obvious way on some of the facts."""
     opened = open_scenario(scenario)
     options = ExtractOptions(positives=positives or None, negatives=Negatives(negatives))
@@ -171,11 +173,17 @@ def main() -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        print(json.dumps(measure(**{**json.loads(arguments.one), "scenario": Path(json.loads(arguments.one)["scenario"])})))
+        print(
+            json.dumps(
+                measure(**{**json.loads(arguments.one), "scenario": Path(json.loads(arguments.one)["scenario"])})
+            )
+        )
         return
     results = []
     with tempfile.TemporaryDirectory() as folder:
-        print(f"{'':32}{'rows':>12}{'facts':>9}{'candidates':>12}{'search s':>10}{'whole s':>9}{'peak MB':>9}{'ratio':>9}")
+        print(
+            f"{'':32}{'rows':>12}{'facts':>9}{'candidates':>12}{'search s':>10}{'whole s':>9}{'peak MB':>9}{'ratio':>9}"
+        )
         for name, asked in plan(arguments.largest, Path(folder)):
             result = in_own_process(name, asked)
             results.append(result)

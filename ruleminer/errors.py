@@ -24,5 +24,9 @@ class DatabaseError(RuleminerError):
     """A database that cannot be reached, refuses a query, or lacks what was asked for."""
 
 
-class ConnectionLost(DatabaseError):
-    """The database went away in the middle of a query; asking again may help."""
+class DatabaseTimeoutError(DatabaseError):
+    """The database did not answer within the time we were given."""
+
+
+class ConnectionLostError(DatabaseError):
+    """The connection broke in the middle of a statement; the next statement opens a new one."""

@@ -110,7 +110,7 @@ def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
     title = f"{summary.facts:,} facts · {summary.rules:,} rules · {summary.candidates:,} candidates"
     predicates = table(
         title,
-        ("predicate", "positives", "negatives", "fewest", "median", "most", "rule shared by most positives", "pos", "neg"),
+        ("predicate", "positives", "negatives", "fewest", "median", "most", "rule shared by most", "pos", "neg"),
         (
             (p.predicate, p.positives, p.negatives, p.smallest, p.median, p.largest,
              *((p.rules[0].text, p.rules[0].positives, p.rules[0].negatives) if p.rules else ("(none)", None, None)))

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from ruleminer.errors import ConnectionLost
+from ruleminer.errors import ConnectionLostError
 from ruleminer.extract.catalog import Catalog, SourceColumn
 from ruleminer.extract.scan import has_raw, rows_query
 from ruleminer.rules.sql import Query
@@ -194,7 +194,7 @@ def _store(
     raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
     ids = ", ".join(str(column.id) for column in columns)
     for attempt in range(1, _TRIES + 1):
-        lost: list[ConnectionLost] = []
+        lost: list[ConnectionLostError] = []
         work.begin()
         try:
             work.register("incoming", _watched(source.arrow(query.sql, query.parameters), lost))
@@ -215,10 +215,10 @@ def _store(
             )
             work.commit()
             return
-        except (ConnectionLost, duckdb.Error) as error:
+        except (ConnectionLostError, duckdb.Error) as error:
             work.rollback()
             cause = lost[0] if lost else error
-            if attempt == _TRIES or not isinstance(cause, ConnectionLost):
+            if attempt == _TRIES or not isinstance(cause, ConnectionLostError):
                 raise cause from None
         except BaseException:
             work.rollback()
@@ -227,13 +227,13 @@ def _store(
             work.unregister("incoming")
 
 
-def _watched(reader: pa.RecordBatchReader, lost: list[ConnectionLost]) -> pa.RecordBatchReader:
+def _watched(reader: pa.RecordBatchReader, lost: list[ConnectionLostError]) -> pa.RecordBatchReader:
     """The same batches; a lost connection is noted, since DuckDB would report it as an error of its own."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from reader
-        except ConnectionLost as error:
+        except ConnectionLostError as error:
             lost.append(error)
             raise
 

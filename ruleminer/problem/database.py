@@ -22,11 +22,9 @@ from sqlalchemy.exc import ArgumentError
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import TokenType
 
-from ruleminer.errors import DatabaseError
+from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError
 from ruleminer.problem.engines.duckdb import DuckDB
 from ruleminer.problem.engines.engine import (
-    ConnectionLostError,
-    DatabaseTimeoutError,
     Engine,
     Parameters,
     one_line,

@@ -102,9 +102,7 @@ def _read_properties(path: Path) -> dict[str, str]:
         if key in values:
             raise InputError(f"{path}, line {line}: {key} is given a second time (first on line {lines[key]})")
         if key not in _KEYS:
-            raise InputError(
-                f"{path}, line {line}: unknown key {key[:40]!r}; does the line before lack its backslash?"
-            )
+            raise InputError(f"{path}, line {line}: unknown key {key[:40]!r}; does the line before lack its backslash?")
         values[key], lines[key] = value, line
     return values
 

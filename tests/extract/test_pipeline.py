@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from ruleminer.errors import ConnectionLost, InputError
+from ruleminer.errors import ConnectionLostError, InputError
 from ruleminer.extract.dataset import FOLDER, read_dataset
 from ruleminer.extract.pipeline import ExtractOptions, extract
 from ruleminer.extract.sampling import Negatives
@@ -79,8 +79,12 @@ def test_the_papers_running_example_gives_its_seven_rules_and_four_sets(tmp_path
 
 
 def test_facts_that_nothing_explains_are_kept_with_the_reason(tmp_path: Path) -> None:
-    url = database_of(tmp_path / "p.duckdb", "CREATE TABLE t (a INTEGER, b VARCHAR)", "INSERT INTO t VALUES (1, 'x'), (NULL, '1')",
-                      "CREATE TABLE empty (c VARCHAR)")  # fmt: skip
+    url = database_of(
+        tmp_path / "p.duckdb",
+        "CREATE TABLE t (a INTEGER, b VARCHAR)",
+        "INSERT INTO t VALUES (1, 'x'), (NULL, '1')",
+        "CREATE TABLE empty (c VARCHAR)",
+    )
     facts = [
         *unary("P", "nowhere"),
         *unary("P", "x", kind=Kind.INTEGER),
@@ -216,7 +220,7 @@ class Dropping:
 
         def broken() -> object:
             yield from list(reader)[:1]
-            raise ConnectionLost("the server closed the connection")
+            raise ConnectionLostError("the server closed the connection")
 
         return pa.RecordBatchReader.from_batches(reader.schema, broken())
 

@@ -14,10 +14,9 @@ import psycopg2
 import pyarrow as pa
 import pytest
 
-from ruleminer.errors import DatabaseError
+from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.engines.duckdb import DuckDB
-from ruleminer.problem.engines.engine import ConnectionLostError, DatabaseTimeoutError
 from ruleminer.problem.engines.sqlite import SQLite
 from ruleminer.problem.schema import ForeignKey, Schema
 

@@ -11,11 +11,10 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from ruleminer.errors import DatabaseError
+from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.engines.engine import (
     ROWS_PER_BATCH,
     ROWS_PER_FETCH,
-    ConnectionLostError,
     Parameters,
     one_line,
     streamed,

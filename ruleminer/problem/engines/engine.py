@@ -10,21 +10,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 from sqlalchemy.engine import URL
 
-from ruleminer.errors import DatabaseError
+from ruleminer.errors import DatabaseTimeoutError
 from ruleminer.problem.schema import Table
 
 ROWS_PER_FETCH = 10_000
 ROWS_PER_BATCH = 100_000
 
 Parameters = Sequence[object] | None
-
-
-class DatabaseTimeoutError(DatabaseError):
-    """The database did not answer within the time we were given."""
-
-
-class ConnectionLostError(DatabaseError):
-    """The connection broke in the middle of a statement; the next statement opens a new one."""
 
 
 class Engine(Protocol):

@@ -17,10 +17,9 @@ from psycopg2.extensions import connection as Connection  # noqa: N812
 from psycopg2.extensions import make_dsn, new_type, register_type
 from sqlalchemy.engine import URL
 
-from ruleminer.errors import DatabaseError
+from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.engines.engine import (
     ROWS_PER_FETCH,
-    ConnectionLostError,
     Parameters,
     one_line,
     scrubbed,
@@ -78,6 +77,7 @@ class PostgreSQL:
         self._url, self._timeout = url, timeout
         self._schema: str | None = None
         self._idle: list[tuple[float, Connection]] = []  # since when
+        self._idle_streams: list[adbc.Connection] = []
         with self._connection():
             pass
 
@@ -125,30 +125,45 @@ class PostgreSQL:
 
     def _batches(self, sql: str) -> Iterator[Any]:
         # Parameters stand in the text (as psycopg2 sends them too): ADBC streams through COPY, which takes none.
+        connection = self._idle_streams.pop() if self._idle_streams else self._connect_stream()
+        finished = False
+        try:
+            with connection.cursor() as cursor:
+                with self._adbc_guarded(cursor):
+                    cursor.execute(sql)
+                    reader = cursor.fetch_record_batch()
+                yield reader.schema
+                while True:
+                    with self._adbc_guarded(cursor):
+                        try:
+                            batch = reader.read_next_batch()
+                        except StopIteration:
+                            break
+                    yield batch
+            finished = True
+        finally:
+            if finished:  # a stream that was left or broke may still be running there
+                self._idle_streams.append(connection)
+            else:
+                connection.close()
+
+    def _connect_stream(self) -> adbc.Connection:
         try:
             connection = adbc.connect(make_dsn(**connect_arguments(self._url)), autocommit=True)
         except adbc_driver_manager.Error as error:
             raise connect_failure(self._url, error) from None
-        with connection, connection.cursor() as cursor:
-            # The clock here is ours: the server's would count the time the reader of the stream takes.
-            with self._adbc_guarded(cursor):
-                for setting in _session_settings(self._schema, timeout=0):
-                    cursor.execute(setting)
-                cursor.execute(sql)
-                reader = cursor.fetch_record_batch()
-            yield reader.schema
-            while True:
-                with self._adbc_guarded(cursor):
-                    try:
-                        batch = reader.read_next_batch()
-                    except StopIteration:
-                        return
-                yield batch
+        with connection.cursor() as cursor, self._adbc_guarded(cursor):
+            # The clock is ours: the server's would count the time the reader of the stream takes.
+            for setting in _session_settings(self._schema, timeout=0):
+                cursor.execute(setting)
+        return connection
 
     def close(self) -> None:
         """Give back every idle connection."""
         while self._idle:
             self._idle.pop()[1].close()
+        while self._idle_streams:
+            self._idle_streams.pop().close()
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
