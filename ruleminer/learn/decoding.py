@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ from ruleminer.learn.trie import Path
 
 Accepts = Callable[[Path], bool]
 """Whether a path (complete if it ends with the end token) is, or can become, one that is wanted."""
+
+
+_HOPELESS = 20.0  # under a constraint, a continuation so far below one that is accepted is not looked for
 
 
 @dataclass(frozen=True, order=True)
@@ -39,13 +43,16 @@ class _Search:
         alive: list[Hypothesis] = []
         finished: list[Hypothesis] = []
         origins: list[int] = []
+        hopeless = -math.inf
         for score, choice in zip(scores, choices, strict=True):
-            if len(alive) == beam or score == float("-inf"):
+            if len(alive) == beam or score <= hopeless:
                 break
             row, token = divmod(choice, vocabulary)
             path = (*self.alive[row].path, token)
-            if self.accepts is not None and not self.accepts(path):
-                continue
+            if self.accepts is not None:
+                if not self.accepts(path):
+                    continue
+                hopeless = max(hopeless, score - _HOPELESS)
             if token == Tokens.EOS:
                 finished.append(Hypothesis(score, path))
             else:

@@ -36,12 +36,12 @@ _WHOLE = {kind: re.compile(whole) for kind, (whole, _) in _CONSTANTS.items()}
 _BEGUN = {kind: re.compile(begun) for kind, (_, begun) in _CONSTANTS.items()}
 
 
-class _End(Exception):  # noqa: N818  not an error: the text is good as far as it goes
+class _End(Exception):
     def __init__(self, completions: Sequence[str] | None = None) -> None:
         self.completions = completions
 
 
-class _Wrong(Exception):  # noqa: N818
+class _Wrong(Exception):
     pass
 
 
@@ -166,10 +166,12 @@ def constraint(tokens: Tokens, schema: Schema, predicate: str, arity: int) -> Ac
         if not tokens.well_formed(path):
             return False
         text = tokens.decode(path, partial=True)
-        if tokens.decode(path) != text:  # in the middle of a character's bytes
+        if tokens.kind(path[-1]) == "byte" and tokens.decode(path) != text:  # in the middle of a character
             return any(grammar.can_become_rule(text + character) for character in beyond_ascii)
         endings = grammar.completions(text)
+        if endings is None or tokens.kind(path[-1]) in ("text", "byte"):
+            return endings != ()
         # A name must be spelled as `encode` spells it, or the rule would be found twice, or never end.
-        return endings is None or any(tuple(tokens.encode(text + rest)[: len(path)]) == path for rest in endings)
+        return any(tuple(tokens.encode(text + rest)[: len(path)]) == path for rest in endings)
 
     return accepts

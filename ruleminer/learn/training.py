@@ -66,8 +66,7 @@ def train_run(run: Path, options: TrainOptions | None = None, resume: bool = Fal
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     try:
         with workers(device) as team, Display(quiet or not team.first) as display:
-            training = Training(run, options, team, display, resume)
-            return training.run()
+            return Training(run, options, team, display, resume).run()
     finally:
         torch.use_deterministic_algorithms(before)
 

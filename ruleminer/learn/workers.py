@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -59,5 +60,7 @@ def workers(device: torch.device) -> Iterator[Workers]:
     dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     try:
         yield Workers(dist.get_rank(), count, device)
+        gc.collect()  # a parallel model that outlives its process group can hang when it goes
+        dist.barrier()
     finally:
         dist.destroy_process_group()

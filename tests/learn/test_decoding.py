@@ -59,6 +59,14 @@ def test_grammar_accepts_every_beginning_of_a_rule(rule: str) -> None:
     assert grammar.is_rule(rule)
 
 
+def test_constraint_accepts_every_beginning_of_a_rules_tokens() -> None:
+    tokens = Tokens.trained_on(RULES)
+    accepts = constraint(tokens, SCHEMA, "Author", 1)
+    for rule in RULES:
+        path = whole(tokens.encode(rule))
+        assert all(accepts(path[:end]) for end in range(1, len(path) + 1)), rule
+
+
 @pytest.mark.parametrize(
     "text",
     [
