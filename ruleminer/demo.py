@@ -25,7 +25,8 @@ from ruleminer.rules.sql import ColumnType, rule_query
 from ruleminer.rules.values import Rule
 
 SCENARIO, RUN = "scenario", "run"
-KIND = "restructuring"
+DOMAIN = Path(__file__).with_name("demo.toml")
+KIND, ROWS, POSITIVES = "restructuring", 500, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,12 @@ def run_demo(
         for name in (SCENARIO, RUN):
             shutil.rmtree(out / name, ignore_errors=True)
     say(f"1. A database that nobody explained to us: generating a scenario in {out / SCENARIO}")
-    made = generate_scenario(out / SCENARIO, kind=KIND, size=3000, seed=seed)
+    made = generate_scenario(out / SCENARIO, domain=str(DOMAIN), kind=KIND, size=ROWS, seed=seed)
     say("2. For each known fact, all the rules that derive it, found by SQL")
-    extract_datasets(ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=30, seed=seed), progress)
+    extract_datasets(ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=POSITIVES, seed=seed), progress)
     dataset = summarise(out / RUN)
     say("3. A small transformer learns which of them is meant, from the facts together")
-    training = train_run(out / RUN, TrainOptions(seed=seed, time_limit=0.75), quiet=quiet)
+    training = train_run(out / RUN, TrainOptions(seed=seed, time_limit=1.0), quiet=quiet)
     say("4. What it learned, against the truth that it never saw")
     metrics = evaluate_run(out / RUN, "test")
     scenario = open_scenario(out / SCENARIO)

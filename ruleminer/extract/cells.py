@@ -116,16 +116,23 @@ def _feeds_a_definition(template: Template, atom: object) -> bool:
     return any(term in parts for _, term in getattr(atom, "columns", ()))
 
 
+# What the text of a value of each family looks like, so that a piece of an IRI is looked for only where it can be.
+_LOOKS = {
+    Kind.TEXT: "true",
+    Kind.DECIMAL: r"regexp_full_match(text, '-?\d+(\.\d+)?')",
+    Kind.DATE: r"regexp_full_match(text, '\d{4}-\d\d-\d\d')",
+    Kind.TIMESTAMP: r"regexp_full_match(text, '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?')",
+    Kind.BOOLEAN: "text IN ('true', 'false')",
+}
+
+
 def wanted_values(work: duckdb.DuckDBPyConnection, templates: Iterable[Template]) -> dict[Kind, str]:
     """Per family, the keys that make a row matter, as a JSON array: arguments, and the segments of IRIs."""
     queries = ["SELECT family, key FROM reading"]
-    families = "(VALUES ('text'), ('date'), ('timestamp'), ('boolean')) AS f(family)"
-    number = r"regexp_full_match(text, '-?\d+(\.\d+)?')"
     pieces = ["SELECT text FROM segment"] if any(a.spreads for t in templates for a in t.body) else []
     pieces += [query for template in templates for query in _first_parts(template)]
     for piece in pieces:
-        queries.append(f"SELECT family, text FROM ({piece}), {families}")
-        queries.append(f"SELECT 'decimal', text FROM ({piece}) WHERE {number}")
+        queries += [f"SELECT '{name}', text FROM ({piece}) WHERE {looks}" for name, looks in _LOOKS.items()]
     keys = work.execute(
         f"SELECT family, CAST(to_json(list(DISTINCT key)) AS VARCHAR) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1"
     ).fetchall()

@@ -75,9 +75,10 @@ def sample_facts(
 
 
 def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
-    """`place`: per predicate and position, the kind its constants have, and how many negatives are wanted.
+    """`place`: per predicate and position, the type its constants have, and how many negatives are wanted.
 
-    Where arguments come without a kind, the family that all of them can be read as is taken.
+    Where arguments come without a kind, the family that all of them can be read as is taken. IRIs are a type of
+    their own: no class has the text NO for a member.
     """
     work.execute(
         r"""
@@ -87,6 +88,7 @@ def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
             UNION ALL SELECT predicate, 2, arg2, kind2 FROM chosen WHERE positive AND arg2 IS NOT NULL)
         SELECT predicate, pos, count(*) AS wanted, mode(kind) AS kind,
                CASE WHEN mode(kind) IN ('integer', 'decimal') THEN 'decimal'
+                    WHEN bool_and(regexp_matches(text, '^[A-Za-z][A-Za-z0-9+.-]*://')) THEN 'iri'
                     WHEN mode(kind) IS NOT NULL THEN mode(kind)
                     WHEN bool_and(regexp_full_match(text, '[+-]?\d+(\.\d+)?')) THEN 'decimal'
                     WHEN bool_and(regexp_full_match(text, '\d{4}-\d\d-\d\d')) THEN 'date'
@@ -99,16 +101,13 @@ def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
 
 
 def _pool_of_positives(work: duckdb.DuckDBPyConnection) -> None:
-    """`pool`: the constants of all positives; `only` names the predicate of one that has no other."""
+    """`pool`: the constants of the positives drawn; `only` names the predicate of one that has no other."""
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE pool AS
         WITH argument AS (
-            SELECT e.predicate, p.family, e.arg1 AS text FROM example e JOIN place p
-              ON p.predicate = e.predicate AND p.pos = 1 WHERE positive
-            UNION ALL
-            SELECT e.predicate, p.family, e.arg2 FROM example e JOIN place p
-              ON p.predicate = e.predicate AND p.pos = 2 WHERE positive)
+            SELECT c.predicate, p.family, IF(p.pos = 1, c.arg1, c.arg2) AS text
+            FROM chosen c JOIN place p USING (predicate) WHERE c.positive)
         SELECT family, text, IF(count(DISTINCT predicate) = 1, any_value(predicate), NULL) AS only,
                row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
         FROM argument GROUP BY family, text
@@ -118,6 +117,7 @@ def _pool_of_positives(work: duckdb.DuckDBPyConnection) -> None:
 
 def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, seed: int) -> None:
     """`pool`: constants of the database, of the families that positives have."""
+    work.execute("UPDATE place SET family = 'text' WHERE family = 'iri'")  # a database knows no IRIs
     families = {name for (name,) in work.execute("SELECT DISTINCT family FROM place").fetchall()}
     work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
     for table, columns in catalog.by_table.items():
