@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ruleminer.errors import InputError
+from ruleminer.extract.dataset import FORMAT
+from ruleminer.problem.schema import Column, Schema, Table
 from ruleminer.rules.lexical import readings
+from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Term, Variable
 
@@ -70,9 +73,29 @@ def write_reference_set(reference: Path, name: str, run: Path) -> Path:
         pa.table({"fact": pa.array(candidates[0], pa.int32()), "rule": pa.array(candidates[1], pa.int32())}),
         dataset / "candidates.parquet",
     )
-    manifest = {"source": f"reference/{name}", "facts": len(facts), "rules": len(rules)}
+    schema = json.dumps(_schema(rules).to_json(), indent=1, ensure_ascii=False)
+    (dataset / "schema.json").write_text(schema + "\n", encoding="utf-8")
+    manifest = {"format": FORMAT, "source": f"reference/{name}", "facts": len(facts), "rules": len(rules)}
     (dataset / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return dataset
+
+
+def _schema(rules: Iterable[str]) -> Schema:
+    """The tables and columns that the rules name; what kind a column has, a constant or nothing tells."""
+    tables: dict[str, dict[str, Kind]] = {}
+    for rule in map(parse_rule, rules):
+        for atom in rule.body:
+            columns = tables.setdefault(atom.table, {})
+            for column, term in atom.columns:
+                if isinstance(term, Constant) or column not in columns:
+                    columns[column] = term.kind if isinstance(term, Constant) else Kind.TEXT
+    return Schema(
+        None,
+        tuple(
+            Table(name, tuple(Column(column, kind, kind, nullable=True) for column, kind in columns.items()))
+            for name, columns in sorted(tables.items())
+        ),
+    )
 
 
 def rule_of_tokens(text: str) -> Rule:

@@ -47,7 +47,7 @@ class PaperNegatives:
     def of(cls, examples: Examples, negatives: Sequence[Example], data: TrainingSet, longest: int) -> PaperNegatives:
         """The sets of the training negatives, without rules longer than the limit."""
         sets = [[p for p in (examples.rules[r] for r in e.candidates) if len(p) <= longest] for e in negatives]
-        return cls([own for own in sets if own], [_paths(trie) for trie in data.tries])
+        return cls([own for own in sets if own], [leaf_paths(trie) for trie in data.tries])
 
     def batch(
         self, data: TrainingSet, facts: Sequence[int], row_length: int, seed: Sequence[int]
@@ -66,7 +66,7 @@ class PaperNegatives:
         return pack([data.inputs[i] for i in facts], tries, row_length), bits
 
 
-def _paths(trie: Trie) -> list[Path]:
+def leaf_paths(trie: Trie) -> list[Path]:
     """The leaves of a trie as paths, in order."""
     paths: list[Path] = []
     for node, token in zip(trie.leaf_node.tolist(), trie.leaf_token.tolist(), strict=True):

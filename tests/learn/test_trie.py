@@ -72,6 +72,9 @@ def test_trie_log_probabilities_and_gradients_equal_scoring_each_alone(row_lengt
         label = [ALLOWED] * len(allowed[fact]) + [FORBIDDEN] * len(forbidden[fact])
         assert scores.label[fact, : len(label)].tolist() == label
 
+    grouped = score_alone(model, inputs, [a + f for a, f in zip(allowed, forbidden, strict=True)], rows_at_once=3)
+    assert all(torch.allclose(one, two, rtol=0, atol=1e-10) for one, two in zip(alone, grouped, strict=True))
+
     packed_loss = libra(scores.outputs(), weighted=False).sum()
     packed = torch.autograd.grad(packed_loss, list(model.parameters()), allow_unused=True)
     plain_loss = torch.zeros((), dtype=torch.float64)
