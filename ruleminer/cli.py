@@ -165,7 +165,7 @@ def extract(
     exclude: ExcludeOption = None,
     seed: Annotated[int, typer.Option(help="The same seed draws the same facts.")] = 0,
     timeout: TimeoutOption = 600.0,
-    memory: Annotated[str, typer.Option(help="Memory for the search; what does not fit goes to disk.")] = "3GB",
+    memory: Annotated[str, typer.Option(help="Memory for the search; what does not fit goes to disk.")] = "2GB",
     force: Annotated[bool, typer.Option("--force", help="Replace a dataset that is there.")] = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,

@@ -45,7 +45,7 @@ class ExtractOptions:
     negatives: Negatives = Negatives.UNIFORM
     max_candidates: int | None = 1000
     seed: int = 0
-    memory: str = "3GB"
+    memory: str = "2GB"
     threads: int | None = None
 
     def __post_init__(self) -> None:

@@ -42,7 +42,7 @@ class ExtractRequest:
     exclude: tuple[str, ...] = ()
     seed: int = 0
     timeout: float = 600.0
-    memory: str = "3GB"
+    memory: str = "2GB"
     force: bool = False
 
 
