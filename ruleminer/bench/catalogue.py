@@ -1,0 +1,30 @@
+"""The benches by name."""
+
+from __future__ import annotations
+
+from ruleminer.bench import cifar, dynamics, real_world, synthetic_large, synthetic_small
+from ruleminer.bench.frame import Bench, BenchInfo
+from ruleminer.errors import InputError
+
+BENCHES: dict[str, Bench] = {
+    bench.info.name: bench
+    for bench in (
+        dynamics.BENCH,
+        synthetic_small.BENCH,
+        synthetic_large.BENCH,
+        cifar.CIFAR10,
+        cifar.CIFAR100,
+        real_world.BENCH,
+    )
+}
+
+
+def bench_list() -> list[BenchInfo]:
+    """What each bench reproduces, costs and needs."""
+    return [bench.info for bench in BENCHES.values()]
+
+
+def bench_named(name: str) -> Bench:
+    if name not in BENCHES:
+        raise InputError(f"unknown bench {name!r}; known are {', '.join(BENCHES)}")
+    return BENCHES[name]
