@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -285,8 +286,8 @@ def demo(
     from ruleminer import terminal
     from ruleminer.demo import run_demo
 
-    with terminal.progress_bars(quiet) as progress:
-        result = run_demo(out, seed=seed, force=force, say=terminal.step, progress=progress, quiet=quiet)
+    bars = partial(terminal.progress_bars, quiet)
+    result = run_demo(out, seed=seed, force=force, say=terminal.step, bars=bars, quiet=quiet)
     for drawn in terminal.demo_tables(result):
         terminal.results.print(drawn)
     for line in terminal.demo_lines(result, out):

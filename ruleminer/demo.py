@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def run_demo(
     seed: int = 0,
     force: bool = False,
     say: Callable[[str], None] = lambda line: None,
-    progress: Progress = lambda stage, what, done, total: None,
+    bars: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda stage, what, done, total: None),
     quiet: bool = False,
 ) -> DemoResult:
     """Generate, extract, train, compare with the truth; everything is left in the folder `out`."""
@@ -72,7 +73,9 @@ def run_demo(
     say(f"1. A database that nobody explained to us: generating a scenario in {out / SCENARIO}")
     made = generate_scenario(out / SCENARIO, domain=str(DOMAIN), kind=KIND, size=ROWS, seed=seed)
     say("2. For each known fact, all the rules that derive it, found by SQL")
-    extract_datasets(ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=POSITIVES, seed=seed), progress)
+    request = ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=POSITIVES, seed=seed)
+    with bars() as progress:
+        extract_datasets(request, progress)
     dataset = summarise(out / RUN)
     say("3. A small transformer learns which of them is meant, from the facts together")
     training = train_run(out / RUN, TrainOptions(seed=seed, time_limit=1.0), quiet=quiet)

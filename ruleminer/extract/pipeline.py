@@ -98,6 +98,7 @@ def extract(
                     seed=options.seed,
                 )
                 load_facts(work, facts)
+                progress("facts", "", 1, 1)
         with _step(work, "rows", times) as todo:
             if todo:
                 fetch_cells(work, database, catalog, templates, lambda *p: progress("rows", *p))
