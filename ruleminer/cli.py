@@ -292,3 +292,40 @@ def demo(
         terminal.results.print(drawn)
     for line in terminal.demo_lines(result, out):
         terminal.results.print(line, markup=False)
+
+
+@app.command(
+    epilog="Try: ruleminer bench list  ·  ruleminer bench synthetic-small  ·  ruleminer bench report bench-results"
+)
+def bench(
+    name: Annotated[str, typer.Argument(help="A bench; `list` to see them all, `report` to collect runs in a page.")],
+    folder: Annotated[Path | None, typer.Argument(help="With report: the folder with the runs.")] = None,
+    losses: Annotated[str | None, typer.Option(help="Only these losses, with commas between.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="How many seeds.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="How many passes over the data.")] = None,
+    scale: Annotated[str, typer.Option(help="smoke, cpu or paper.")] = "cpu",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "cpu",
+    tune: Annotated[bool, typer.Option("--tune", help="real-world: also choose each loss's learning rate.")] = False,
+    out: Annotated[Path, typer.Option("--out", help="Where results go; a run that was stopped goes on there.")] = Path(
+        "bench-results"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Run the paper's partial-label experiments, the paper's figures beside ours."""
+    from ruleminer import terminal
+    from ruleminer.bench.catalogue import bench_list
+    from ruleminer.bench.frame import BenchOptions
+    from ruleminer.bench.report import bench_report
+    from ruleminer.bench.runner import run_bench
+
+    if name == "list":
+        benches = bench_list()
+        if as_json:
+            _print_json([asdict(info) for info in benches])
+        else:
+            terminal.results.print(terminal.bench_table(benches))
+    elif name == "report":
+        terminal.results.print(str(bench_report(folder or out)), markup=False)
+    else:
+        chosen = tuple(losses.split(",")) if losses else None
+        run_bench(name, BenchOptions(chosen, seeds, epochs, scale, device, out, as_json, tune=tune))

@@ -21,6 +21,7 @@ from ruleminer.problem.pair_facts import PairReport
 from ruleminer.problem.schema import Schema, Table
 
 if TYPE_CHECKING:
+    from ruleminer.bench.frame import BenchInfo
     from ruleminer.demo import DemoResult, Learned
 
 # In a pipe or a file there is no terminal to be as wide as.
@@ -203,3 +204,9 @@ def demo_lines(result: DemoResult, out: Path) -> list[str]:
         f"The truth: {out / 'scenario' / 'mapping.rules'} · the learning curve: {result.training.folder / 'curve.png'}",
         f"Look closer: ruleminer inspect {out / 'scenario' / 'database.duckdb'} · ruleminer dataset show {out / 'run'}",
     ]
+
+
+def bench_table(benches: Iterable[BenchInfo]) -> RichTable:
+    """What benches there are."""
+    rows = ((info.name, info.reproduces, info.cost, info.data, ", ".join(info.losses)) for info in benches)
+    return table("Benches", ("name", "reproduces", "cost on 2 cores", "data", "losses"), rows)
