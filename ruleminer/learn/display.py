@@ -74,15 +74,8 @@ def draw_curve(metrics: Path, picture: Path) -> None:
     top.set(ylim=(-0.02, 1.02), ylabel="probability on validation facts")
     best = max(lines, key=lambda line: line["p_pos"] - line["p_neg"])
     top.axvline(best["update"], color="0.7", linestyle=":", zorder=0)
-    top.annotate(
-        f"best: {best['p_pos']:.3f} / {best['p_neg']:.3f}",
-        (best["update"], 0.5),
-        ha="right",
-        xytext=(-6, 0),
-        textcoords="offset points",
-        color="0.4",
-    )
-    top.legend(loc="center left", frameon=False)
+    top.set_title(f"best: {best['p_pos']:.4f} allowed, {best['p_neg']:.4f} forbidden", loc="right", fontsize=10)
+    top.legend(loc="center right", frameon=False)
     bottom.plot(updates, [line["loss"] for line in lines], color="#2166ac", marker=".")
     bottom.set(xlabel="updates", ylabel="training loss", yscale="symlog")
     for axes in (top, bottom):

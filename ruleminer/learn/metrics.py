@@ -51,9 +51,9 @@ def evaluate_run(
         raise InputError(f"unknown split {split!r}; known are {', '.join(SPLITS)}")
     set_threads(threads)
     saved = model_files.load_model(run, choose_device(device))
-    if saved.config["dataset"] != model_files.dataset_hash(run):
-        raise InputError(f"the dataset of {run} has changed since the model was trained: train it anew")
     dataset = read_dataset(run)
+    if saved.config["dataset"] != model_files.dataset_hash(dataset.folder):
+        raise InputError(f"the dataset of {run} has changed since the model was trained: train it anew")
     options = saved.config["options"]
     examples = examples_of(dataset, options["seed"], options["longest_input"], tokens=saved.tokens)
     facts = examples.positives[split]

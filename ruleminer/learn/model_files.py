@@ -88,9 +88,9 @@ def write_bytes(path: Path, content: bytes) -> None:
     fresh.replace(path)
 
 
-def dataset_hash(run: Path) -> str:
-    """A hash of the dataset's three tables, to know it again."""
+def dataset_hash(dataset: Path) -> str:
+    """A hash of the three tables of a dataset folder, to know it again."""
     digest = hashlib.sha256()
     for name in ("facts", "rules", "candidates"):
-        digest.update((run / "dataset" / f"{name}.parquet").read_bytes())
+        digest.update((dataset / f"{name}.parquet").read_bytes())
     return digest.hexdigest()

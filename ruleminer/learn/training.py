@@ -17,7 +17,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,12 @@ import torch
 from torch import Tensor
 
 from ruleminer.errors import InputError, RuleminerError
+from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import checkpoint, model_files
 from ruleminer.learn.batches import PAPER_SETS, PaperNegatives, pass_batches, plain_batch
 from ruleminer.learn.checkpoint import Progress
 from ruleminer.learn.display import Display, draw_curve
-from ruleminer.learn.examples import Example, Examples, TrainingSet, load_examples, training_set
+from ruleminer.learn.examples import Example, Examples, TrainingSet, examples_of, training_set
 from ruleminer.learn.losses import forbidden_mass, loss_named, paper_negatives
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.transformer import SIZES, Scores
@@ -61,14 +63,22 @@ def train_run(run: Path, options: TrainOptions | None = None, resume: bool = Fal
     options = options or TrainOptions()
     device = choose_device(options.device)
     set_threads(options.threads)
-    before = torch.are_deterministic_algorithms_enabled()
+    with deterministic(device), workers(device) as team, Display(quiet or not team.first) as display:
+        return Training(run, options, team, display, resume).run()
+
+
+@contextmanager
+def deterministic(device: torch.device) -> Iterator[None]:
+    """Sums in a fixed order: two runs on one machine agree to the bit (on a GPU as far as torch can)."""
+    settings = torch.utils.deterministic  # type: ignore[attr-defined]
+    before = torch.are_deterministic_algorithms_enabled(), settings.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True, warn_only=device.type != "cpu")
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    settings.fill_uninitialized_memory = False  # it is slow, and nothing here reads such memory
     try:
-        with workers(device) as team, Display(quiet or not team.first) as display:
-            return Training(run, options, team, display, resume).run()
+        yield
     finally:
-        torch.use_deterministic_algorithms(before)
+        torch.use_deterministic_algorithms(before[0])
+        settings.fill_uninitialized_memory = before[1]
 
 
 def choose_device(name: str) -> torch.device:
@@ -92,7 +102,9 @@ class Training:
         self.folder = run / model_files.FOLDER
         self.loss = loss_named(options.loss)
         self.progress = Progress()
-        self.examples = load_examples(run, options.seed, options.longest_input, options.vocabulary)
+        dataset = read_dataset(run)
+        self.dataset_hash = model_files.dataset_hash(dataset.folder)
+        self.examples = examples_of(dataset, options.seed, options.longest_input, options.vocabulary)
         self.data, self.validation = self._sets(self.examples)
         self.paper = (
             PaperNegatives.of(self.examples, self.examples.negatives["train"], self.data, options.longest_rule)
@@ -168,9 +180,11 @@ class Training:
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), options.clip)
         (total,) = team.total(float(losses.detach().sum()) if mine else 0.0)
         if not math.isfinite(total) or not bool(torch.isfinite(norm)):
+            self._save()  # the weights of before this update
             raise RuleminerError(
-                f"the loss became {total} at update {progress.update + 1}: training stopped; the last good checkpoint "
-                f"is in {self.folder}; try a lower --learning-rate than {options.learning_rate:g}"
+                f"the loss became {total} (gradient {float(norm):g}) at update {progress.update + 1}: training "
+                f"stopped; the last good checkpoint is in {self.folder}; train anew with a --learning-rate below "
+                f"{options.learning_rate:g}"
             )
         self.optimizer.step()
         progress.update += 1
@@ -240,7 +254,7 @@ class Training:
         elif progress.stale >= self.options.patience:
             progress.finished = f"no gain on the validation facts in {progress.stale} validations"
         elif limit and seconds > 60 * limit:
-            if progress.best_line is None:
+            if progress.loss_facts:  # updates that nobody has validated yet
                 self._validate()
             progress.finished = f"the time limit of {limit:g} minutes"
 
@@ -285,7 +299,7 @@ class Training:
             "size": asdict(SIZES[self.options.size]),
             "longest_input": self.options.longest_input,
             "longest_rule": max(longest, self.options.longest_rule),
-            "dataset": model_files.dataset_hash(self.run_folder),
+            "dataset": self.dataset_hash,
             "options": self.options.to_json(),
         }
 
