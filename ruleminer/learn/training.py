@@ -70,7 +70,7 @@ def train_run(run: Path, options: TrainOptions | None = None, resume: bool = Fal
 @contextmanager
 def deterministic(device: torch.device) -> Iterator[None]:
     """Sums in a fixed order: two runs on one machine agree to the bit (on a GPU as far as torch can)."""
-    settings = torch.utils.deterministic  # type: ignore[attr-defined]
+    settings: Any = torch.utils.deterministic
     before = torch.are_deterministic_algorithms_enabled(), settings.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True, warn_only=device.type != "cpu")
     settings.fill_uninitialized_memory = False  # it is slow, and nothing here reads such memory
