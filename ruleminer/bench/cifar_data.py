@@ -7,6 +7,7 @@ cannot run code of its own. Nothing is unpacked to disk.
 from __future__ import annotations
 
 import codecs
+import gzip
 import io
 import pickle
 import re
@@ -51,15 +52,17 @@ def find_archive(folder: Path, classes: int) -> Path:
 
 def read_cifar(archive: Path, classes: int) -> tuple[Images, Images]:
     """The training and the test images of an archive."""
-    found: dict[str, list[tuple[np.ndarray, list[int]]]] = {"train": [], "test": []}
+    found: dict[str, list[tuple[str, np.ndarray, list[int]]]] = {"train": [], "test": []}
     try:
-        with tarfile.open(archive, "r:gz") as tar:
-            for member in sorted(tar.getmembers(), key=lambda each: each.name):
+        with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as tar:
+            for member in tar:
                 for part, names in _MEMBERS[classes].items():
                     if member.isfile() and re.fullmatch(names, Path(member.name).name):
                         file = tar.extractfile(member)
                         assert file is not None
-                        found[part].append(_batch(file.read(), classes, f"{archive}: {member.name}"))
+                        found[part].append((member.name, *_batch(file.read(), classes, f"{archive}: {member.name}")))
+            while stream.read(1 << 20):  # to the end, where the checksum is
+                pass
     except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{archive}: not a whole .tar.gz archive ({reason}); fetch it again") from None
@@ -127,7 +130,8 @@ def _batch(content: bytes, classes: int, where: str) -> tuple[np.ndarray, list[i
     return pixels, labels
 
 
-def _images(batches: list[tuple[np.ndarray, list[int]]], part: str) -> Images:
-    pixels = torch.from_numpy(np.concatenate([pixels for pixels, _ in batches])).view(-1, 3, 32, 32)
-    labels = torch.tensor([label for _, labels in batches for label in labels])
+def _images(batches: list[tuple[str, np.ndarray, list[int]]], part: str) -> Images:
+    batches = sorted(batches, key=lambda batch: batch[0])  # whatever their order in the archive
+    pixels = torch.from_numpy(np.concatenate([pixels for _, pixels, _ in batches])).view(-1, 3, 32, 32)
+    labels = torch.tensor([label for _, _, labels in batches for label in labels])
     return Images(pixels, labels, len(pixels) == FULL[part])

@@ -32,7 +32,7 @@ TRIALS = {3: 1000, 10: 1000, 100: 1000}
 def _units(options: BenchOptions) -> list[Unit]:
     smoke = options.scale == "smoke"
     grid = 1 / 6 if smoke else FIELD_STEP
-    limit = 200 if smoke else 40_000
+    limit = 50 if smoke else 40_000
     seed = 0
     units = [
         Unit(f"curves {loss}", {"kind": "curves", "loss": loss, "rate": 0.1, "steps": 100, "seed": seed}, 0.2)

@@ -57,7 +57,7 @@ class Folds:
 def _units(options: BenchOptions) -> list[Unit]:
     folder = benchmark_folder(options.data, "pll")
     smoke = options.scale == "smoke"
-    epochs, folds = options.epochs or (2 if smoke else 300), 2 if smoke else 10
+    epochs, folds = options.epochs or (2 if smoke else 300), 3 if smoke else 10
     units = []
     for name, path in find_partial_labels(folder).items():
         if path is None:

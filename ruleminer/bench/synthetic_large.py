@@ -109,7 +109,7 @@ BENCH = Bench(
     tables=_tables,
     pictures=_pictures,
     notes=(
-        "The paper gives Figure 8 as a picture only: there are no numbers to put beside ours, only the order of losses.",
+        "The paper gives Figure 8 as a picture only: no numbers to put beside ours, only the order of losses.",
         "The 333,108 parameters are the weights and the last bias; hidden layers are batch-normalised without learned "
         "scales. Training as in the authors' published code: rate 0.01 with momentum 0.9, halved every 50 epochs, "
         "weight decay 1e-3, batches of 100; a fifth of the points is held out as the test set.",

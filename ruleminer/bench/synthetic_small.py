@@ -48,7 +48,7 @@ def _units(options: BenchOptions) -> list[Unit]:
     for name, protocol in PROTOCOLS.items():
         for loss in chosen_losses(options, LOSSES):
             settings = {"protocol": name, "loss": loss, "times": TIMES.get(loss, 1.0), "rate": RATES.get(loss, 0.1)}
-            epochs = options.epochs or EPOCHS.get(loss, 200)
+            epochs = options.epochs or (5 if options.scale == "smoke" else EPOCHS.get(loss, 200))
             settings |= {"epochs": epochs, "batch": 5, "starts": starts, "seed": 0, **protocol}
             slow = 1.5 if loss_named(loss).needs_all_outputs else 1.0
             units.append(

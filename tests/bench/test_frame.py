@@ -1,0 +1,185 @@
+"""The frame of all benches: options, resume, tables, the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ruleminer.bench import real_world, synthetic_large, synthetic_small
+from ruleminer.bench.catalogue import BENCHES, bench_list
+from ruleminer.bench.frame import RESULTS, BenchOptions, Unit, paper_numbers, read_records, unit_hash
+from ruleminer.bench.report import bench_report
+from ruleminer.bench.runner import duration, run_bench
+from ruleminer.bench.tables import Cell, Table, markdown_of
+from ruleminer.errors import InputError
+
+NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world")
+
+
+def test_every_bench_says_what_it_reproduces_costs_and_needs() -> None:
+    assert [info.name for info in bench_list()] == list(NAMES)
+    assert all(info.reproduces and info.cost and info.data and info.losses for info in bench_list())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_bench_runs_end_to_end(name: str, made_up_data: Path, tmp_path: Path) -> None:
+    options = BenchOptions(scale="smoke", out=tmp_path, data=made_up_data, json=True)
+    folder = run_bench(name, options)
+    assert folder == tmp_path / f"{name}-smoke"
+    assert (folder / "table.md").read_text(encoding="utf-8").startswith(f"# {name} (smoke)")
+    assert list(folder.glob("*.png"))
+    assert len(list(folder.glob("*.svg"))) == len(list(folder.glob("*.png")))
+    assert not list(folder.glob("*.tmp"))
+    assert len(read_records(folder / RESULTS)) == len(BENCHES[name].units(options))
+
+
+@pytest.mark.parametrize("name", ["synthetic-small", "real-world", "cifar10"])
+def test_the_same_seed_gives_the_same_result(name: str, made_up_data: Path, tmp_path: Path) -> None:
+    results = []
+    for attempt in ("a", "b"):
+        options = BenchOptions(scale="smoke", losses=("libra", "lws"), out=tmp_path / attempt, data=made_up_data)
+        folder = run_bench(name, options)
+        results.append([(record.hash, record.result) for record in read_records(folder / RESULTS)])
+    assert results[0] == results[1]
+
+
+def test_finished_units_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, json=True)
+    folder = run_bench("synthetic-small", options)
+    before = (folder / RESULTS).read_bytes()
+    calls: list[str] = []
+    bench = BENCHES["synthetic-small"]
+    monkeypatch.setattr(synthetic_small.torch, "manual_seed", lambda seed: None)
+
+    def run(unit: Unit, chosen: BenchOptions, tick: Any) -> dict[str, Any]:
+        calls.append(unit.key)
+        return bench.run(unit, chosen, tick)
+
+    patched = {**BENCHES, "synthetic-small": type(bench)(bench.info, bench.units, run, bench.tables, bench.pictures)}
+    monkeypatch.setattr("ruleminer.bench.catalogue.BENCHES", patched)
+    run_bench("synthetic-small", options)
+    assert calls == []
+    assert (folder / RESULTS).read_bytes() == before
+    run_bench("synthetic-small", BenchOptions(scale="smoke", losses=("nll", "rc"), out=tmp_path, json=True))
+    assert calls == ["misled rc", "random rc"]
+
+
+def test_other_settings_are_other_units() -> None:
+    small = synthetic_small.BENCH.units(BenchOptions(scale="smoke", epochs=3))[0]
+    other = synthetic_small.BENCH.units(BenchOptions(scale="smoke", epochs=4))[0]
+    assert small.key == other.key
+    assert unit_hash("synthetic-small", small) != unit_hash("synthetic-small", other)
+
+
+def test_a_result_cut_off_by_a_crash_is_done_again(tmp_path: Path) -> None:
+    options = BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, json=True)
+    path = run_bench("synthetic-small", options) / RESULTS
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole[:-40], encoding="utf-8")
+    run_bench("synthetic-small", options)
+    keys = [record.key for record in read_records(path)]
+    assert keys == ["misled nll", "random nll"]
+
+
+def test_a_results_file_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "synthetic-small-smoke" / RESULTS
+    path.parent.mkdir()
+    path.write_text("hello\nworld\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"results\.jsonl:1: not a bench result"):
+        run_bench("synthetic-small", BenchOptions(scale="smoke", out=tmp_path))
+    assert path.read_text(encoding="utf-8") == "hello\nworld\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "huge"}, "unknown scale 'huge'; known are smoke, cpu, paper"),
+        ({"losses": ("nil",)}, "unknown loss 'nil'"),
+        ({"losses": ()}, "--losses names no loss"),
+        ({"seeds": 0}, "--seeds must be at least 1"),
+        ({"epochs": -1}, "--epochs must be at least 1"),
+        ({"device": "abacus"}, "--device 'abacus' cannot be used here"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        BenchOptions(**options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_bench_is_refused() -> None:
+    with pytest.raises(InputError, match="unknown bench 'imagenet'; known are dynamics, "):
+        run_bench("imagenet", BenchOptions())
+
+
+def test_the_cost_is_printed_before_the_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_bench("synthetic-large", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path))
+    out, err = capsys.readouterr()
+    assert "synthetic-large: 1 units at scale smoke, about " in err
+    assert "nll" in out
+
+
+def test_json_on_stdout_is_nothing_but_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_bench("synthetic-large", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, json=True))
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["settings"]["loss"] == "nll"
+    assert 0 <= record["result"]["accuracy"][0] <= 100
+
+
+def test_the_papers_number_stands_beside_ours_under_its_own_name() -> None:
+    table = Table(
+        "T", ("a", "b"), (("x", (Cell(70.0, 3.0, 69.8, 3.1), Cell(1.0))), ("y", (Cell(None), Cell("no data"))))
+    )
+    assert "|  | a | paper | difference | b |" in markdown_of(table)
+    assert "| x | 70.0 ± 3.0 | 69.8 ± 3.1 | +0.2 (0.1σ) | 1.0 |" in markdown_of(table)
+    assert "| y | – |  |  | no data |" in markdown_of(table)
+
+
+@pytest.mark.parametrize("name", ["dynamics", "synthetic_small", "real_world"])
+def test_the_papers_numbers_name_their_source(name: str) -> None:
+    assert paper_numbers(name)["source"].startswith("paper: ")
+
+
+def test_absent_data_sets_are_shown_as_such(made_up_data: Path, tmp_path: Path) -> None:
+    folder = run_bench("real-world", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, data=made_up_data))
+    text = (folder / "table.md").read_text(encoding="utf-8")
+    assert "no data" in text  # MSRCv2 and BirdSong are not in the made-up folder
+    assert text.count("64.7 ± 0.4") == 1  # Yahoo is there, the paper's number beside it
+
+
+def test_a_learning_rate_is_chosen_without_looking_at_true_labels(made_up_data: Path, tmp_path: Path) -> None:
+    options = BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, data=made_up_data, tune=True, epochs=30)
+    folder = run_bench("real-world", options)
+    assert "learning rate chosen on a validation split" in (folder / "table.md").read_text(encoding="utf-8")
+    tuned = [record for record in read_records(folder / RESULTS) if "rates" in record.settings]
+    assert len(tuned) == 6
+    assert all(rate in real_world.RATES for record in tuned for rate in record.result["rates"])
+    linear = next(record for record in tuned if record.settings["model"] == "linear")
+    assert min(linear.result["accuracy"]) > 60
+
+
+def test_the_report_needs_no_network_and_holds_every_run(made_up_data: Path, tmp_path: Path) -> None:
+    for name in ("synthetic-small", "real-world"):
+        run_bench(name, BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, data=made_up_data, json=True))
+    page = bench_report(tmp_path).read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == 2
+    assert "synthetic-small-smoke" in page
+    assert "real-world-smoke" in page
+    assert "http" not in page.replace("data:image", "")
+    assert "not for comparing" in page
+
+
+def test_a_report_over_nothing_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no bench has left its results\.jsonl here"):
+        bench_report(tmp_path)
+
+
+def test_large_scales_are_projected_before_they_are_run() -> None:
+    seconds = sum(unit.seconds for unit in synthetic_large.BENCH.units(BenchOptions(scale="paper")))
+    assert seconds > 100 * 3600
+    assert duration(seconds).endswith(" h")
+    assert [duration(value) for value in (12, 600, 7200)] == ["12 s", "10 min", "2.0 h"]
