@@ -53,7 +53,7 @@ SCALES: dict[int, dict[str, dict[str, Any]]] = {
         "paper": _PAPER | {"epochs": 200, "noises": tuple(product((0.1, 0.3, 0.5, 0.7, 0.9), repeat=2)), "seeds": 3},
     },
 }  # fmt: skip
-_PACE = {10: 1.2e-2, 100: 9e-3}  # seconds per image and epoch at width 1 and 32 × 32 pixels
+_PACE = {10: 0.04, 100: 0.03}  # seconds per image and epoch at width 1 and 32 × 32 pixels
 
 
 def _units(options: BenchOptions, classes: int) -> list[Unit]:
@@ -165,7 +165,7 @@ CIFAR10 = _bench(
     BenchInfo(
         name="cifar10",
         reproduces="Figure 9: CIFAR-10, five noise matrices, the 9-layer CNN (4,434,570 parameters)",
-        cost="smoke seconds; cpu about 1 h (16 × 16 pixels, quarter width, 10 epochs, cases 1, 3, 5); paper: a GPU",
+        cost="smoke seconds; cpu 30 min (16 × 16 pixels, quarter width, 10 epochs, cases 1, 3, 5); paper: a GPU",
         data="RULEMINER_DATA/cifar/cifar-10-python*.tar.gz (whole or a subset)",
         losses=LOSSES,
     ),
@@ -176,7 +176,7 @@ CIFAR100 = _bench(
     BenchInfo(
         name="cifar100",
         reproduces="Figure 10: CIFAR-100, distractor pool × co-occurrence, ResNet-18 (11,220,132 parameters)",
-        cost="smoke seconds; cpu about 1 h (16 × 16 pixels, quarter width, 15 epochs, 2 × 2 grid); paper: a GPU",
+        cost="smoke seconds; cpu 45 min (16 × 16 pixels, quarter width, 15 epochs, 2 × 2 grid); paper: a GPU",
         data="RULEMINER_DATA/cifar/cifar-100-python*.tar.gz (whole or a subset)",
         losses=LOSSES,
     ),

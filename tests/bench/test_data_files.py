@@ -34,6 +34,15 @@ def test_a_mat_file_is_read_with_its_targets_turned(tmp_path: Path) -> None:
     assert data.allowed.gather(1, data.truth[:, None]).all()
 
 
+@pytest.mark.parametrize(("samples", "features", "labels"), [(17_472, 279, 171), (22_991, 163, 219)])
+def test_files_of_the_shape_of_soccer_player_and_yahoo_news_are_read(
+    tmp_path: Path, samples: int, features: int, labels: int
+) -> None:
+    data = read_partial_labels(write_mat(tmp_path / "x.mat", samples, features, labels))
+    assert data.features.shape == (samples, features)
+    assert data.allowed.shape == (samples, labels)
+
+
 def test_a_mat_file_without_its_keys_names_them(tmp_path: Path) -> None:
     message = fails(read_partial_labels, write_mat(tmp_path / "x.mat", target=None, partial_target=None))
     assert "has no partial_target, target (it has data)" in message
