@@ -58,6 +58,12 @@ def load_model(run: Path, device: torch.device | str = "cpu") -> SavedModel:
     return SavedModel(model.to(device).eval(), tokens, config)
 
 
+def refuse_to_replace(run: Path) -> None:
+    """An error if the run has a model, or a training that could go on."""
+    if (run / FOLDER / "config.json").is_file():
+        raise InputError(f"{run} holds a model already: --resume goes on with it, --force trains a new one")
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any] | None = None) -> None:
     """Write tensors and a JSON note as one safetensors file."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")

@@ -133,27 +133,23 @@ class Training:
         progress, last_save = self.progress, time.monotonic()
         self._report_data()
         batches = self._batches()
-        try:
-            while not progress.finished:
-                began = time.monotonic()
-                places = self._update(batches[progress.batch], (progress.number + progress.batch / len(batches)))
-                progress.batch += 1
-                if progress.batch == len(batches):
-                    progress.number, progress.batch = progress.number + 1, 0
-                    batches = self._batches()
-                    if progress.number % self.validate_every == 0 or progress.number == self.passes:
-                        self._validate()
-                took = time.monotonic() - began
-                progress.seconds += took
-                self._decide_whether_done()
-                done = (progress.number + progress.batch / len(batches)) / self.passes
-                self.display.step(done, progress.loss_sum / max(progress.loss_facts, 1), places / took)
-                if progress.finished or time.monotonic() - last_save > _CHECKPOINT_SECONDS:
-                    self._save()
-                    last_save = time.monotonic()
-        except KeyboardInterrupt:
-            self._save()
-            raise
+        while not progress.finished:
+            began = time.monotonic()
+            places = self._update(batches[progress.batch], (progress.number + progress.batch / len(batches)))
+            progress.batch += 1
+            if progress.batch == len(batches):
+                progress.number, progress.batch = progress.number + 1, 0
+                batches = self._batches()
+                if progress.number % self.validate_every == 0 or progress.number == self.passes:
+                    self._validate()
+            took = time.monotonic() - began
+            progress.seconds += took
+            self._decide_whether_done()
+            done = (progress.number + progress.batch / len(batches)) / self.passes
+            self.display.step(done, progress.loss_sum / max(progress.loss_facts, 1), places / took)
+            if progress.finished or time.monotonic() - last_save > _CHECKPOINT_SECONDS:
+                self._save()
+                last_save = time.monotonic()
         return self._finish()
 
     def _batches(self) -> list[list[int]]:
