@@ -25,9 +25,8 @@ from ruleminer.extract.dataset import read_dataset
 from ruleminer.extract.oracle import candidates, load_rows
 from ruleminer.extract.pipeline import ExtractOptions, extract
 from ruleminer.extract.recipes import read_recipe
-from ruleminer.extract.request import cache_folder
 from ruleminer.extract.sampling import Negatives
-from ruleminer.problem.data_folder import data_folder
+from ruleminer.problem.data_folder import cache_folder, data_folder
 from ruleminer.problem.database import open_database
 from ruleminer.problem.facts import facts_of
 from ruleminer.problem.generator.generate import generate_scenario
@@ -188,8 +187,9 @@ def main() -> None:
             result = in_own_process(name, asked)
             results.append(result)
             ratio = f"{result['ratio']:.0f}x" if "ratio" in result else ""
-            print(f"{name:32}{result['rows']:>12,}{result['facts']:>9,}{result['candidates']:>12,}"
-                  f"{result['search_seconds']:>10.2f}{result['seconds']:>9.1f}{result['peak_mb']:>9.0f}{ratio:>9}", flush=True)  # fmt: skip
+            counts = f"{result['rows']:>12,}{result['facts']:>9,}{result['candidates']:>12,}"
+            times = f"{result['search_seconds']:>10.2f}{result['seconds']:>9.1f}{result['peak_mb']:>9.0f}{ratio:>9}"
+            print(f"{name:32}{counts}{times}", flush=True)
     summary = {"cores": os.cpu_count(), "results": results, "growth_exponent_in_rows": growth(results)}
     print("growth exponents in rows:", {k: round(v, 2) for k, v in summary["growth_exponent_in_rows"].items()})
     if arguments.json:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from ruleminer import __version__
-from ruleminer.errors import RuleminerError
+from ruleminer.errors import InputError, RuleminerError
 
 # Heavy libraries are imported by the commands that use them, so that --help answers at once.
 
@@ -77,7 +77,9 @@ def _print_json(value: Any) -> None:
 
 @app.command(epilog="Example: ruleminer inspect postgresql://reader@localhost/shop --schema public --ontology shop.ttl")
 def inspect(
-    url: Annotated[str, typer.Argument(help="A database: a file, or duckdb:///…, sqlite:///…, postgresql://….")],
+    url: Annotated[
+        str | None, typer.Argument(help="A database: a file, or duckdb:///…, sqlite:///…, postgresql://….")
+    ] = None,
     schema: SchemaOption = None,
     ontology: Annotated[Path | None, typer.Option(help="An ontology to show beside it (Turtle or RDF/XML).")] = None,
     include: TableOption = None,
@@ -90,19 +92,22 @@ def inspect(
     from ruleminer.problem.database import open_database
     from ruleminer.problem.ontology import read_ontology
 
+    if url is None and ontology is None:
+        raise InputError("nothing to inspect: give a database, --ontology FILE, or both")
     terms = read_ontology(ontology) if ontology else None
+    drawn = terminal.ontology_tables(terms) if terms else []
+    told = {"ontology": asdict(terms)} if terms else {}
+    if url is None:
+        _print_json(told) if as_json else terminal.results.print(*drawn)
+        return
     with open_database(url, schema=schema, include=include or (), exclude=exclude or (), timeout=timeout) as database:
         shape = database.schema
         if as_json:
-            _print_json({"database": {"url": database.safe_url, **shape.to_json()},
-                         **({"ontology": asdict(terms)} if terms else {})})  # fmt: skip
+            _print_json({"database": {"url": database.safe_url, **shape.to_json()}, **told})
             return
-        terminal.results.print(terminal.schema_table(shape, database.safe_url))
+        terminal.results.print(terminal.schema_table(shape, database.safe_url), *drawn)
         for name, reason in shape.unreadable:
             terminal.log.print(f"cannot read {name}: {reason}", markup=False)
-    if terms:
-        for drawn in terminal.ontology_tables(terms):
-            terminal.results.print(drawn)
 
 
 @scenarios.command(
@@ -220,7 +225,9 @@ def train(
     negatives: Annotated[str, typer.Option(help="Forbidden rules: same-head, remove, paper or none.")] = "same-head",
     learning_rate: Annotated[float | None, typer.Option(help="The peak learning rate.")] = None,
     updates: Annotated[int | None, typer.Option(help="Stop after so many updates.")] = None,
+    longest_rule: Annotated[int | None, typer.Option(help="Leave out candidates of more tokens.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped run was.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Train anew where there is a model already.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="CPU threads; default: the cores.")] = None,
     time_limit: Annotated[float | None, typer.Option(help="Stop after so many minutes, with what is learned.")] = None,
@@ -231,6 +238,7 @@ def train(
 ) -> None:
     """Train a model on a run's dataset: which rule is meant by which fact."""
     from ruleminer import terminal
+    from ruleminer.learn.model_files import refuse_to_replace
     from ruleminer.learn.options import TrainOptions
     from ruleminer.learn.training import train_run
 
@@ -238,10 +246,10 @@ def train(
         loss=loss, size=size, seed=seed, negatives=negatives, device=device, threads=threads, time_limit=time_limit,
         precision=precision, compile=compile_model,
     )  # fmt: skip
-    if learning_rate is not None:
-        options = replace(options, learning_rate=learning_rate)
-    if updates is not None:
-        options = replace(options, updates=updates)
+    given = {"learning_rate": learning_rate, "updates": updates, "longest_rule": longest_rule}
+    options = replace(options, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    if not resume and not force:
+        refuse_to_replace(run)
     result = train_run(run, options, resume=resume, quiet=quiet or as_json)
     if as_json:
         _print_json(asdict(result))

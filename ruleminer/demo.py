@@ -8,34 +8,31 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruleminer.errors import InputError, SyntaxProblem
+from ruleminer.errors import InputError, RuleminerError
 from ruleminer.extract.pipeline import Progress
 from ruleminer.extract.request import ExtractRequest, extract_datasets
-from ruleminer.extract.summary import DatasetSummary, summarise
 from ruleminer.learn.metrics import evaluate_run
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.predictions import PredictedRule, predict_rules
 from ruleminer.learn.training import TrainResult, train_run
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.generator.generate import ScenarioSummary, generate_scenario
+from ruleminer.problem.rule_facts import derived_facts
 from ruleminer.problem.scenario import open_scenario, scenario_database
-from ruleminer.problem.schema import Schema
 from ruleminer.rules.parser import parse_rule, parse_rules
-from ruleminer.rules.printer import rule_text
-from ruleminer.rules.sql import ColumnType, rule_query
 from ruleminer.rules.values import Rule
 
 SCENARIO, RUN = "scenario", "run"
+MARK = ".ruleminer-demo"  # says that the folder is ours to clear
 DOMAIN = Path(__file__).with_name("demo.toml")
 KIND, ROWS, POSITIVES = "restructuring", 500, 40
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A predicate's true rules beside the rule that was learned, and how well that does on the whole database."""
+    """The rule that was learned for a predicate, and how well it does on the whole database."""
 
     predicate: str
-    truth: tuple[str, ...]
     rule: str
     probability: float
     facts: int
@@ -48,8 +45,6 @@ class DemoResult:
     """What the demo came to."""
 
     scenario: ScenarioSummary
-    schema: Schema
-    dataset: DatasetSummary
     training: TrainResult
     metrics: dict[str, float]
     learned: tuple[Learned, ...]
@@ -65,18 +60,15 @@ def run_demo(
     quiet: bool = False,
 ) -> DemoResult:
     """Generate, extract, train, compare with the truth; everything is left in the folder `out`."""
-    if out.exists() and any(out.iterdir()):
-        if not force and not (out / SCENARIO / "scenario.json").is_file():
-            raise InputError(f"{out} is not empty and holds no demo; choose another folder with --out")
-        for name in (SCENARIO, RUN):
-            shutil.rmtree(out / name, ignore_errors=True)
+    _make_room(out, force)
     say(f"1. A database that nobody explained to us: generating a scenario in {out / SCENARIO}")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARK).touch()
     made = generate_scenario(out / SCENARIO, domain=str(DOMAIN), kind=KIND, size=ROWS, seed=seed)
     say("2. For each known fact, all the rules that derive it, found by SQL")
     request = ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=POSITIVES, seed=seed)
     with bars() as progress:
         extract_datasets(request, progress)
-    dataset = summarise(out / RUN)
     say("3. A small transformer learns which of them is meant, from the facts together")
     training = train_run(out / RUN, TrainOptions(seed=seed, time_limit=1.0), quiet=quiet)
     say("4. What it learned, against the truth that it never saw")
@@ -86,7 +78,23 @@ def run_demo(
     truth = list(parse_rules(scenario.mapping_path.read_text("utf-8"), str(scenario.mapping_path)))
     with open_database(scenario_database(scenario, out)) as database:
         learned = _compare(out / RUN, truth, database)
-        return DemoResult(made, database.schema, dataset, training, metrics, learned)
+    return DemoResult(made, training, metrics, learned)
+
+
+def _make_room(out: Path, force: bool) -> None:
+    """Remove an earlier demo, and nothing else."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; choose a folder with --out")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    earlier = (out / MARK).is_file()
+    if not earlier and not force:
+        raise InputError(f"{out} is not empty and holds no demo; choose another folder with --out")
+    for name in (SCENARIO, RUN):
+        if earlier:
+            shutil.rmtree(out / name, ignore_errors=True)
+        elif (out / name).exists():
+            raise InputError(f"{out / name} is in the way; choose another folder with --out")
 
 
 def _compare(run: Path, truth: list[Rule], database: Database) -> tuple[Learned, ...]:
@@ -99,12 +107,11 @@ def _compare(run: Path, truth: list[Rule], database: Database) -> tuple[Learned,
         facts = set().union(*(derived_facts(rule, database) for rule in true_rules))
         try:
             derived = derived_facts(parse_rule(predicted.text), database)
-        except SyntaxProblem:
+        except RuleminerError:  # a text that is no rule, or one about a table that is not there
             derived = set()
         learned.append(
             Learned(
                 predicate,
-                tuple(rule_text(rule) for rule in true_rules),
                 predicted.text,
                 predicted.probability,
                 len(facts),
@@ -113,14 +120,3 @@ def _compare(run: Path, truth: list[Rule], database: Database) -> tuple[Learned,
             )
         )
     return tuple(learned)
-
-
-def derived_facts(rule: Rule, database: Database) -> set[tuple[str, ...]]:
-    """The arguments of all facts that a rule derives, as lexical forms."""
-
-    def type_of(table: str, column: str) -> ColumnType:
-        found = database.schema.table(table).column(column)
-        return ColumnType(found.kind, found.sql_type)
-
-    query = rule_query(rule, database.dialect, type_of)
-    return set(database.rows(query.sql, query.parameters))

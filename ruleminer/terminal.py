@@ -17,7 +17,6 @@ from rich.table import Table as RichTable
 from ruleminer.extract.summary import DatasetSummary
 from ruleminer.problem.examples import Examples
 from ruleminer.problem.ontology import Ontology, Property
-from ruleminer.problem.pair_facts import PairReport
 from ruleminer.problem.schema import Schema, Table
 
 if TYPE_CHECKING:
@@ -98,12 +97,6 @@ def ontology_tables(ontology: Ontology) -> list[RichTable]:
 def _short(ontology: Ontology, iri: str) -> str:
     term = ontology.get(iri)
     return term.name if term else iri.rsplit("#", 1)[-1].rsplit("/", 1)[-1]
-
-
-def pair_table(reports: Iterable[PairReport]) -> RichTable:
-    """What each query pair gave, or why it gave nothing."""
-    rows = ((r.pair, r.predicate or "", r.facts, r.reason or r.note) for r in reports)
-    return table("Facts from query pairs", ("pair", "predicate", "facts", "note"), rows)
 
 
 def dataset_tables(summary: DatasetSummary) -> list[RichTable]:

@@ -119,6 +119,13 @@ MISTAKES = {
     "unknown engine": (["inspect", "oracle://x"], "no engine for 'oracle'"),
     "broken ontology": (["inspect", "shop.duckdb", "--ontology", "broken.ttl"], "broken.ttl"),
     "wrong password": (["inspect", "postgresql://me:s3cret@127.0.0.1:1/db"], "127.0.0.1"),
+    "password in a DSN": (["inspect", "host=h password=s3cret"], "cannot read the database URL"),
+    "nothing to inspect": (["inspect"], "nothing to inspect"),
+    "odd memory": (
+        ["extract", "--db", "shop.duckdb", "--ontology", "shop.ttl", "--examples", "facts.csv", "--out", "run",
+         "--memory", "lots"],
+        "--memory must be a size",
+    ),
     "no source": (["extract", "--out", "run"], "say where the facts come from"),
     "no examples": (["extract", "--db", "shop.duckdb", "--out", "run"], "--db needs --ontology FILE"),
     "unknown negatives": (

@@ -246,7 +246,7 @@ def _pictures(records: Sequence[Record], folder: Path) -> list[Path]:
             axis.set_title(f"{dataset}, {model}")
     axes[0][0].set_ylabel("accuracy, %")
     axes[1][0].set_ylabel("accuracy, %")
-    axes[0][0].legend(fontsize=8, loc="lower right")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", fontsize=8)
     return [save(figure, folder, "table-6-real-world")]
 
 

@@ -7,6 +7,8 @@ import pyarrow as pa
 
 # The pieces between separators may hold a separator themselves (block 7/12): runs of up to this many are tried.
 LONGEST_RUN = 4
+# A text of more pieces is no IRI but prose or a path, and is not cut.
+MOST_PIECES = 60
 
 _NUMBER = r"^([+-]?)0*(\d+?)(?:\.(\d*?)0*)?$"
 
@@ -92,7 +94,8 @@ def _cut_iris(work: duckdb.DuckDBPyConnection) -> None:
         f"""
         CREATE OR REPLACE TABLE segment AS
         WITH cut AS (
-            SELECT iri, text, kept, string_split_regex(substr(text, kept + 1), '[/#]') AS pieces FROM iri),
+            SELECT iri, text, kept, string_split_regex(substr(text, kept + 1), '[/#]') AS pieces FROM iri
+            WHERE len(pieces) <= {MOST_PIECES}),
         piece AS (
             SELECT iri, text, unnest(range(1, len(pieces) + 1)) AS number, unnest(pieces) AS piece, kept FROM cut),
         placed AS (

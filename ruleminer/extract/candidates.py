@@ -162,9 +162,10 @@ def instantiate(compiled: Compiled, predicate: str, cells: Sequence[object], cat
 def constant_of(key: str, kind: Kind) -> Constant | None:
     """The constant of a column's kind with this lexical form, or None if the language has none."""
     try:
-        return Constant(kind, _READ[kind](key))
+        value = _READ[kind](key)
     except (ValueError, InvalidOperation):
         return None
+    return None if isinstance(value, Decimal) and not value.is_finite() else Constant(kind, value)
 
 
 _READ: dict[Kind, Callable[[str], Scalar]] = {
@@ -178,20 +179,21 @@ _READ: dict[Kind, Callable[[str], Scalar]] = {
 
 
 def cut_candidates(work: duckdb.DuckDBPyConnection, most: int | None) -> Cut:
-    """Keep at most so many candidates per fact: by the order of the templates, then the shorter text, then the text."""
+    """Fill `kept(fact, rule)`: at most so many candidates per fact, in order of template, length and text."""
     if most is None:
+        work.execute("CREATE OR REPLACE VIEW kept AS SELECT fact, rule FROM candidate")
         return Cut(0, 0)
     before = _one(work, "SELECT count(*) FROM candidate")
     facts = _one(work, f"SELECT count(*) FROM (SELECT fact FROM candidate GROUP BY 1 HAVING count(*) > {int(most)})")
     work.execute(
         """
-        CREATE OR REPLACE TABLE candidate AS
+        CREATE OR REPLACE TABLE kept AS
         SELECT fact, rule FROM candidate JOIN rule USING (rule)
         QUALIFY row_number() OVER (PARTITION BY fact ORDER BY template, length(text), text) <= ?
         """,
         [most],
     )
-    return Cut(facts, before - _one(work, "SELECT count(*) FROM candidate"))
+    return Cut(facts, before - _one(work, "SELECT count(*) FROM kept"))
 
 
 def _one(work: duckdb.DuckDBPyConnection, sql: str) -> int:

@@ -17,9 +17,10 @@ from sqlglot import exp
 
 from ruleminer.errors import ConnectionLostError
 from ruleminer.extract.catalog import Catalog, SourceColumn
-from ruleminer.extract.scan import has_raw, rows_query
+from ruleminer.extract.inner_joins import InnerJoins, inner_joins
+from ruleminer.extract.scan import Wanted, has_raw, rows_query
 from ruleminer.rules.sql import Query
-from ruleminer.rules.templates import Restriction, Slot, Template
+from ruleminer.rules.templates import Restriction, Template
 from ruleminer.rules.values import Kind, Variable
 
 Progress = Callable[[str, int, int], None]
@@ -39,6 +40,7 @@ def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """The empty relations that fetching fills, and the catalogue that statements look names up in."""
     work.execute("CREATE TABLE IF NOT EXISTS cell_text (row BIGINT, col INTEGER, key VARCHAR, raw VARCHAR)")
     work.execute("CREATE TABLE IF NOT EXISTS fetched (pass TINYINT, table_name VARCHAR, rows BIGINT)")
+    work.execute("CREATE TABLE IF NOT EXISTS reach (pass TINYINT, family VARCHAR, keys VARCHAR)")
     columns = pa.table(
         {
             "col": pa.array([column.id for column in catalog.columns], pa.int32()),
@@ -68,10 +70,12 @@ def fetch_cells(
     templates = list(templates)
     wanted = wanted_values(work, templates)
     inner = inner_joins(templates)
-    _fetch_pass(work, source, catalog, wanted, None, 1, progress)
-    for hop in range(inner.hops):
-        reached = _reached_values(work, inner.restrictions)
-        _fetch_pass(work, source, catalog, wanted, reached, 2 + hop, progress)
+    later_passes = work.execute("SELECT count(DISTINCT pass) FROM reach").fetchone()
+    if later_passes == (0,):
+        _fetch_pass(work, source, catalog, Wanted(wanted), 1, progress)
+    for number in range(2, 2 + inner.hops):
+        reached = _reached_values(work, inner, number)
+        _fetch_pass(work, source, catalog, Wanted(wanted, reached, inner.needed), number, progress)
     work.execute(
         """
         CREATE OR REPLACE TABLE value AS
@@ -83,37 +87,6 @@ def fetch_cells(
         SELECT DISTINCT fact, pos, val FROM reading JOIN value USING (family, key) WHERE fits;
         """
     )
-
-
-class InnerJoins:
-    """Atoms without a variable of the head: their rows hold no argument, but share values with rows that do."""
-
-    def __init__(self, hops: int, restrictions: frozenset[Restriction | None]) -> None:
-        self.hops, self.restrictions = hops, restrictions
-
-
-def inner_joins(templates: Iterable[Template]) -> InnerJoins:
-    """How many scans beyond the first the templates need, and which columns lead there."""
-    hops, restrictions = 0, set[Restriction | None]()
-    for template in templates:
-        known: set[Variable] = set(template.arguments)
-        waiting = [atom for atom in template.body if not known & {term for _, term in atom.columns}]
-        waiting = [atom for atom in waiting if not atom.spreads and not _feeds_a_definition(template, atom)]
-        if not waiting:
-            continue
-        outer = [atom for atom in template.body if atom not in waiting]
-        inner_variables = {term for atom in waiting for _, term in atom.columns if isinstance(term, Variable)}
-        for atom in outer:
-            for name, term in atom.columns:
-                if term in inner_variables:
-                    restrictions.add(name.restriction if isinstance(name, Slot) else None)
-        hops = max(hops, (len(waiting) + 1) // 2)
-    return InnerJoins(hops, frozenset(restrictions))
-
-
-def _feeds_a_definition(template: Template, atom: object) -> bool:
-    parts = {part for _, definition in template.definitions for part in getattr(definition, "parts", ())}
-    return any(term in parts for _, term in getattr(atom, "columns", ()))
 
 
 # What the text of a value of each family looks like, so that a piece of an IRI is looked for only where it can be.
@@ -157,32 +130,37 @@ def _first_parts(template: Template) -> Iterable[str]:
                     AND substr(rest, stop + 1, {len(follower)}) = {literal}"""
 
 
-def _reached_values(work: duckdb.DuckDBPyConnection, restrictions: frozenset[Restriction | None]) -> dict[Kind, str]:
-    """The values through which the rows so far can be joined to others."""
-    conditions = {None: "true", Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
-    where = " OR ".join(conditions[restriction] for restriction in restrictions)
-    rows = work.execute(
-        f"""SELECT family, CAST(to_json(list(DISTINCT key)) AS VARCHAR)
-            FROM cell_text JOIN source_column USING (col) WHERE {where} GROUP BY 1"""
-    ).fetchall()
-    return {Kind(name): array for name, array in rows}
+def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, number: int) -> dict[Kind, str]:
+    """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh."""
+    if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
+        conditions = {None: "true", Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
+        where = " OR ".join(conditions[restriction] for restriction in inner.restrictions)
+        work.begin()
+        work.execute(
+            f"""INSERT INTO reach
+                SELECT ?, family, CAST(to_json(list(DISTINCT key)) AS VARCHAR)
+                FROM cell_text JOIN source_column USING (col) WHERE {where} GROUP BY family
+                UNION ALL SELECT ?, NULL, NULL""",
+            [number, number],
+        )
+        work.execute("DELETE FROM cell_text")
+        work.commit()
+    rows = work.execute("SELECT family, keys FROM reach WHERE pass = ? AND family IS NOT NULL", [number]).fetchall()
+    return {Kind(name): keys for name, keys in rows}
 
 
 def _fetch_pass(
     work: duckdb.DuckDBPyConnection,
     source: Source,
     catalog: Catalog,
-    wanted: dict[Kind, str],
-    reached: dict[Kind, str] | None,
+    wanted: Wanted,
     number: int,
     progress: Progress,
 ) -> None:
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
-    if not done:  # a later pass asks for more, so it starts afresh
-        work.execute("DELETE FROM cell_text")
     for index, (table, columns) in enumerate(catalog.by_table.items()):
         if table not in done:
-            query = rows_query(table, columns, source.dialect, wanted, reached)
+            query = rows_query(table, columns, source.dialect, wanted)
             if query is not None:
                 _store(work, source, query, columns, table, number)
         progress(table, index + 1, len(catalog.by_table))

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from ruleminer.errors import InputError
 from ruleminer.extract.catalog import Catalog
+from ruleminer.extract.inner_joins import anchors
 from ruleminer.rules.lexical import family, lexical_form
 from ruleminer.rules.templates import AtomPattern, Restriction, Slot, Spread, Template
 from ruleminer.rules.values import Concat, Constant, Variable
@@ -113,9 +114,8 @@ class _Compiler:
 
     def reachable(self, number: int) -> bool:
         """Whether an atom's row, the value of one of its variables, or what they make together is known already."""
-        made = {part for _, definition in self.template.definitions for part in getattr(definition, "parts", ())}
-        terms = [term for _, term in self.template.body[number].columns]
-        return number in self.rows or any(term in self.bound or term in made for term in terms)
+        known = anchors(self.template) | set(self.bound)
+        return number in self.rows or any(term in known for _, term in self.template.body[number].columns)
 
     def atom(self, number: int) -> None:
         atom = self.template.body[number]

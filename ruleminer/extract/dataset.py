@@ -11,7 +11,6 @@ manifest.json        where it came from, with which options, how much there is o
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,12 +47,12 @@ def write_dataset(
     schema: Schema,
     manifest: Mapping[str, Any],
 ) -> Path:
-    """Write `RUN/dataset` from the relations `fact`, `rule`, `candidate` and `unexplained`.
+    """Write `RUN/dataset` from the relations `fact`, `rule`, `kept` and `unexplained`.
 
     Rules are numbered in order of text.
     """
     folder = run / FOLDER
-    fresh = run / f".{FOLDER}.{os.getpid()}"
+    fresh = run / f".{FOLDER}.fresh"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)
     try:
@@ -62,7 +61,7 @@ def write_dataset(
             """
             CREATE OR REPLACE TEMP TABLE numbered AS
             SELECT rule AS old, CAST(row_number() OVER (ORDER BY text) - 1 AS INTEGER) AS rule, name AS template, text
-            FROM rule JOIN template_name USING (template) WHERE rule IN (SELECT rule FROM candidate)
+            FROM rule JOIN template_name USING (template) WHERE rule IN (SELECT rule FROM kept)
             """
         )
         work.unregister("template_name")
@@ -70,7 +69,7 @@ def write_dataset(
             ("facts", "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive FROM fact ORDER BY fact"),
             ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
             ("unexplained", "SELECT fact, pos, reason FROM unexplained ORDER BY fact"),
-            ("candidates", "SELECT fact, n.rule FROM candidate c JOIN numbered n ON n.old = c.rule ORDER BY ALL"),
+            ("candidates", "SELECT fact, n.rule FROM kept c JOIN numbered n ON n.old = c.rule ORDER BY ALL"),
         ):
             path = str(fresh / f"{name}.parquet").replace("'", "''")
             work.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ruleminer.extract.arguments import LONGEST_RUN
+from ruleminer.extract.arguments import LONGEST_RUN, MOST_PIECES
 from ruleminer.extract.candidates import constant_of
 from ruleminer.extract.catalog import Catalog, SourceColumn
 from ruleminer.problem.database import Database
@@ -285,6 +285,8 @@ def _segments(iri: str) -> Iterator[tuple[int, int, int]]:
     if len(edges) == 2 and "/" not in iri and "#" not in iri:
         return
     pieces = [(edges[i] + 1, edges[i + 1]) for i in range(len(edges) - 1)]
+    if len(pieces) > MOST_PIECES:
+        return
     for first in range(len(pieces)):
         for last in range(first, min(first + LONGEST_RUN, len(pieces))):
             (start, a), (b, stop) = pieces[first], pieces[last]

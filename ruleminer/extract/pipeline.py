@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from ruleminer.extract.arguments import load_facts
 from ruleminer.extract.candidates import cut_candidates, find_candidates
 from ruleminer.extract.catalog import Catalog, catalog_of
 from ruleminer.extract.cells import count_fetched, create_tables, fetch_cells
-from ruleminer.extract.dataset import FOLDER, write_dataset
+from ruleminer.extract.dataset import FOLDER, read_dataset, write_dataset
 from ruleminer.extract.sampling import Negatives, sample_facts
 from ruleminer.extract.unexplained import explain_gaps
 from ruleminer.problem.database import Database
@@ -53,6 +54,8 @@ class ExtractOptions:
             raise InputError(f"--positives must be at least 1, not {self.positives}")
         if self.max_candidates is not None and self.max_candidates < 1:
             raise InputError(f"--max-candidates must be at least 1, not {self.max_candidates}")
+        if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
+            raise InputError(f"--memory must be a size such as 2GB or 500MB, not {self.memory!r}")
 
 
 DEFAULTS = ExtractOptions()
@@ -72,8 +75,6 @@ def extract(
     progress: Progress = lambda stage, what, done, total: None,
 ) -> Path:
     """Write `OUT/dataset` and return its path."""
-    if (out / FOLDER).exists() and not force:
-        raise InputError(f"{out} holds a dataset already; --force replaces it, or choose another folder")
     if not templates:
         raise InputError("no templates: nothing could be extracted")
     if examples.num_rows == 0:
@@ -83,6 +84,10 @@ def extract(
     schema = database.schema
     catalog = catalog_of(schema)
     plan = _plan(database, schema.to_json(), examples, templates, options)
+    if (out / FOLDER).exists() and not force:
+        if read_dataset(out).manifest.get("plan") == plan:
+            return out / FOLDER  # this very dataset
+        raise InputError(f"{out} holds another dataset already; --force replaces it, or choose another folder")
     with _work_file(out, plan, options) as work:
         with _step(work, "facts", times) as todo:
             if todo:
@@ -110,6 +115,7 @@ def extract(
         names = [template.name for template in templates]
         manifest = {
             "ruleminer": ruleminer.__version__,
+            "plan": plan,
             "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect},
             **(provenance or {}),
             "options": asdict(options),
@@ -166,6 +172,10 @@ def _work_file(out: Path, plan: str, options: ExtractOptions) -> Iterator[duckdb
         work.execute("SET preserve_insertion_order = false")
         work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
         yield work
+    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+        raise InputError(
+            f"extraction ran out of space: {str(error).splitlines()[0]}; see --memory and the disk"
+        ) from None
     finally:
         work.close()
 
@@ -189,13 +199,11 @@ def _counts(work: duckdb.DuckDBPyConnection, templates: list[str], catalog: Cata
         """
         SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
                CAST(sum(n) FILTER (positive) AS BIGINT), CAST(sum(n) FILTER (NOT positive) AS BIGINT)
-        FROM fact LEFT JOIN (SELECT fact, count(*) AS n FROM candidate GROUP BY 1) USING (fact)
+        FROM fact LEFT JOIN (SELECT fact, count(*) AS n FROM kept GROUP BY 1) USING (fact)
         GROUP BY 1 ORDER BY 1
         """
     ).fetchall()
-    by_template = dict(
-        work.execute("SELECT template, count(*) FROM candidate JOIN rule USING (rule) GROUP BY 1").fetchall()
-    )
+    by_template = dict(work.execute("SELECT template, count(*) FROM kept JOIN rule USING (rule) GROUP BY 1").fetchall())
     keys = ("positives", "negatives", "positive_candidates", "negative_candidates")
     return {
         "predicates": {name: dict(zip(keys, [n or 0 for n in counts], strict=True)) for name, *counts in predicates},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from ruleminer.errors import InputError
 from ruleminer.extract.pipeline import ExtractOptions, Progress, extract
 from ruleminer.extract.recipes import Recipe, read_recipe
 from ruleminer.extract.sampling import Negatives
-from ruleminer.problem.data_folder import data_folder
+from ruleminer.problem.data_folder import cache_folder, data_folder
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.examples import Examples, read_examples
 from ruleminer.problem.ontology import Ontology, read_ontology
@@ -145,11 +144,3 @@ def _opened(request: ExtractRequest, url: str) -> Database:
     return open_database(
         url, schema=request.schema, include=request.include, exclude=request.exclude, timeout=request.timeout
     )
-
-
-def cache_folder() -> Path:
-    """Where databases loaded from dumps are kept: RULEMINER_CACHE, or the user's cache folder."""
-    named = os.environ.get("RULEMINER_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ruleminer"

@@ -19,7 +19,8 @@ from ruleminer.rules.sql import Query, identifier, lexical_sql
 # Of each table and family, this many constants at most take part in the draw of uniform negatives.
 POOL = 20_000
 # So many tuples are drawn for each negative that is wanted; some are positives, or drawn before.
-_DRAWS = 4
+_DRAWS = 12
+_TERMS = 400  # SQLite takes 500 in a UNION
 
 
 class Negatives(StrEnum):
@@ -161,7 +162,9 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: str, seed:
         keys = ", ".join(key for _, key in pairs)
         cells = f"SELECT unnest([{families}]) AS family, unnest([{keys}]) AS v FROM {name} AS t"
     else:
-        cells = " UNION ".join(f"SELECT {family} AS family, {key} AS v FROM {name} AS t" for family, key in pairs)
+        selects = [f"SELECT {family} AS family, {key} AS v FROM {name} AS t" for family, key in pairs]
+        groups = [selects[i : i + _TERMS] for i in range(0, len(selects), _TERMS)]
+        cells = " UNION ALL ".join(f"SELECT * FROM ({' UNION ALL '.join(group)})" for group in groups)
     sql = (
         "SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
         f"ORDER BY md5(CAST({mark} AS TEXT) || v), v) AS place FROM (SELECT DISTINCT family, v FROM ({cells}) AS d "
@@ -172,6 +175,16 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: str, seed:
 
 def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
     """Tuples of constants drawn position by position, without positives and repeats."""
+    # The database says 12.3 where a CSV may say 12.30.
+    work.execute(
+        r"""
+        CREATE OR REPLACE TEMP MACRO meant(text) AS
+        CASE WHEN regexp_full_match(text, '[+-]?\d+(\.\d+)?')
+             THEN regexp_replace(regexp_replace(text, '^\+?(-?)0*(\d)', '\1\2'), '(\.\d*?)0+$', '\1').rtrim('.')
+             WHEN regexp_full_match(text, '\d{4}-\d\d-\d\dT\d\d:\d\d:.*') THEN replace(text, 'T', ' ')
+             ELSE text END
+        """
+    )
     work.execute(
         f"""
         INSERT INTO chosen
@@ -194,7 +207,7 @@ def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
         FROM (SELECT *, min(number) OVER (PARTITION BY predicate, arg1, arg2) AS earliest FROM pair
               WHERE NOT EXISTS (
                   SELECT 1 FROM example e WHERE e.positive AND e.predicate = pair.predicate
-                    AND e.arg1 = pair.arg1 AND e.arg2 IS NOT DISTINCT FROM pair.arg2))
+                    AND meant(e.arg1) = meant(pair.arg1) AND meant(e.arg2) IS NOT DISTINCT FROM meant(pair.arg2)))
         WHERE number = earliest
         QUALIFY row_number() OVER (PARTITION BY predicate ORDER BY number) <= wanted
         """,

@@ -5,7 +5,8 @@ What is asked for, the facts' arguments, goes along as bound parameters: a JSON 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -13,8 +14,19 @@ from ruleminer.extract.catalog import SourceColumn
 from ruleminer.rules.sql import Query, as_text, identifier, lexical_sql
 from ruleminer.rules.values import Kind
 
+# Names that no table of a user has.
+WANTED, REACHED = "ruleminer_wanted", "ruleminer_reached"
 _WIDE = 200  # columns
 _RESULT = "\0"  # between the common table expressions and what is selected
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What makes a row matter: one of the `values`, or at least `needed` of those `reached`; JSON arrays by family."""
+
+    values: Mapping[Kind, str]
+    reached: Mapping[Kind, str] = field(default_factory=dict)
+    needed: int = 2
 
 
 def has_raw(column: SourceColumn) -> bool:
@@ -26,10 +38,9 @@ def rows_query(
     table: str,
     columns: Sequence[SourceColumn],
     dialect: str,
-    wanted: dict[Kind, str],
-    reached: dict[Kind, str] | None = None,
+    wanted: Wanted,
 ) -> Query | None:
-    """The scan of one table for the rows that hold a wanted value, or two of those already reached.
+    """The scan of one table for the rows that matter; None if it cannot have any.
 
     Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
     """
@@ -40,23 +51,23 @@ def rows_query(
         selected.append(exp.alias_(key, f"k{column.id}"))
         if has_raw(column):
             selected.append(exp.alias_(as_text(place), f"r{column.id}"))
-        if column.family in wanted:
-            holds.append(_one_of(key, f"wanted_{name}"))
+        if column.family in wanted.values:
+            holds.append(_one_of(key, f"{WANTED}_{name}"))
             if has_raw(column):
-                holds.append(_one_of(as_text(place), f"wanted_{name}"))
-        if reached and column.family in reached:
+                holds.append(_one_of(as_text(place), f"{WANTED}_{name}"))
+        if column.family in wanted.reached:
             touches.append(
-                exp.case().when(_one_of(key, f"reached_{name}"), exp.Literal.number(1)).else_(exp.Literal.number(0))
+                exp.case().when(_one_of(key, f"{REACHED}_{name}"), exp.Literal.number(1)).else_(exp.Literal.number(0))
             )
-    if len(touches) > 1:
-        holds.append(exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(2)))
+    if len(touches) >= wanted.needed:
+        holds.append(exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed)))
     if not holds:
         return None
-    lists = {f"wanted_{name}": array for name, array in wanted.items()}
-    lists |= {f"reached_{name}": array for name, array in (reached or {}).items()}
+    lists = {f"{WANTED}_{name}": array for name, array in wanted.values.items()}
+    lists |= {f"{REACHED}_{name}": array for name, array in wanted.reached.items()}
     statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
     if dialect == "duckdb" and len(columns) > _WIDE:
-        sql = _wide(statement.sql(dialect), columns, wanted, reached or {})
+        sql = _wide(statement.sql(dialect), columns, wanted)
     else:
         sql = f"{_RESULT}{statement.where(_balanced(holds, exp.Or)).sql(dialect)}"
     if dialect == "postgres":
@@ -66,24 +77,26 @@ def rows_query(
     return Query(f"WITH {ctes}{sql.replace(_RESULT, ' ')}", tuple(lists[name] for name in used))
 
 
-def _wide(scan: str, columns: Sequence[SourceColumn], wanted: dict[Kind, str], reached: dict[Kind, str]) -> str:
+def _wide(scan: str, columns: Sequence[SourceColumn], wanted: Wanted) -> str:
     """DuckDB cannot have as many `IN (SELECT …)` as a wide table has columns: its cells are looked up as rows."""
 
-    def cells(lists: dict[Kind, str], prefix: str) -> list[str]:
+    def cells(lists: Mapping[Kind, str], prefix: str) -> list[str]:
         found = []
         for name in lists:
             keys = [f"k{c.id}" for c in columns if c.family is name]
-            keys += [f"r{c.id}" for c in columns if c.family is name and has_raw(c) and prefix == "wanted"]
+            keys += [f"r{c.id}" for c in columns if c.family is name and has_raw(c) and prefix == WANTED]
             if keys:
-                rows = f"SELECT n, unnest([{', '.join(keys)}]) AS v FROM numbered"
+                rows = f"SELECT n, unnest([{', '.join(keys)}]) AS v FROM ruleminer_numbered"
                 found.append(f"SELECT n FROM ({rows}) SEMI JOIN {prefix}_{name} USING (v)")
         return found
 
-    conditions = [f"n IN ({query})" for query in cells(wanted, "wanted")]
-    if touching := cells(reached, "reached"):
-        conditions.append(f"n IN (SELECT n FROM ({' UNION ALL '.join(touching)}) GROUP BY n HAVING count(*) > 1)")
-    numbered = f", numbered AS MATERIALIZED (SELECT *, row_number() OVER () AS n FROM ({scan}))"
-    return f"{numbered} {_RESULT}SELECT * EXCLUDE (n) FROM numbered WHERE {' OR '.join(conditions)}"
+    conditions = [f"n IN ({query})" for query in cells(wanted.values, WANTED)]
+    if touching := cells(wanted.reached, REACHED):
+        conditions.append(
+            f"n IN (SELECT n FROM ({' UNION ALL '.join(touching)}) GROUP BY n HAVING count(*) >= {wanted.needed})"
+        )
+    numbered = f", ruleminer_numbered AS MATERIALIZED (SELECT *, row_number() OVER () AS n FROM ({scan}))"
+    return f"{numbered} {_RESULT}SELECT * EXCLUDE (n) FROM ruleminer_numbered WHERE {' OR '.join(conditions)}"
 
 
 _LIST = {

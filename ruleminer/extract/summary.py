@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ruleminer.errors import InputError
 from ruleminer.extract.dataset import read_dataset
 
 
@@ -64,7 +66,7 @@ def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
         memory.register("facts", dataset.facts)
         memory.register("rules", dataset.rules)
         memory.register("candidates", dataset.candidates)
-        memory.register("unexplained", pq.read_table(dataset.folder / "unexplained.parquet"))
+        memory.register("unexplained", _read_unexplained(dataset.folder))
         counts = memory.execute(
             """
             SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
@@ -105,3 +107,10 @@ def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
         tuple(Gap(name, positive, n, reason, example) for name, positive, n, reason, example in gaps),
         dict(dataset.manifest),
     )
+
+
+def _read_unexplained(folder: Path) -> pa.Table:
+    try:
+        return pq.read_table(folder / "unexplained.parquet")
+    except (OSError, pa.ArrowException):
+        raise InputError(f"the dataset in {folder} lacks unexplained.parquet: extract it anew") from None

@@ -6,7 +6,6 @@ It goes the way a dump goes (pgdump/): DuckDB prints the rows as COPY would, so 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -14,15 +13,11 @@ from sqlglot import exp
 
 from ruleminer.errors import InputError
 from ruleminer.problem.database import Database, open_database, parse_url
-from ruleminer.problem.dump import LoadedDump, LoadedTable, Skipped
+from ruleminer.problem.dump import LoadedDump, LoadedTable, Skipped, target_of
 from ruleminer.problem.engines.engine import without_password
 from ruleminer.problem.pgdump.declarations import Declarations
 from ruleminer.problem.pgdump.declared import DumpColumn, DumpForeignKey, DumpTable
-from ruleminer.problem.pgdump.into_duckdb import into_duckdb
-from ruleminer.problem.pgdump.into_postgresql import into_postgresql
-from ruleminer.problem.pgdump.into_sqlite import into_sqlite
 from ruleminer.problem.pgdump.rows import Rows
-from ruleminer.problem.pgdump.target import Target
 from ruleminer.problem.schema import Column, Table, kind_of_type, quote_identifier
 from ruleminer.rules.values import Kind
 
@@ -43,7 +38,7 @@ def copy_database(source: Path, url: str, *, schema: str | None = None, replace:
         name = schema or source.resolve().parent.name
         declared = _declarations(source, database, name)
         views = tuple(Skipped(f"VIEW {t.name}", 1, _NO_VIEWS) for t in database.schema.tables if t.is_view)
-        with _target(url, declared, replace) as target:
+        with target_of(parse_url(url, may_be_new=True), declared, replace) as target:
             for table in declared.tables.values():
                 columns = tuple(column.name for column in table.columns)
                 lines = _lines(database, database.schema.table(table.name))
@@ -76,18 +71,6 @@ def _postgres_type(sql_type: str) -> str:
     if kind_of_type(sql_type) is Kind.TEXT:
         return "TEXT"
     return exp.DataType.build(sql_type, dialect="duckdb").sql("postgres")
-
-
-def _target(url: str, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
-    parsed = parse_url(url)
-    path = Path(str(parsed.database or ""))
-    match parsed.drivername:
-        case "postgresql":
-            return into_postgresql(parsed, declared, replace)
-        case "sqlite":
-            return into_sqlite(path, declared, replace)
-        case _:
-            return into_duckdb(path, declared, replace)
 
 
 def _lines(database: Database, table: Table) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Where the real data for tests and benchmarks lies; nothing in the product itself needs it."""
+"""Where real data and cached databases lie: RULEMINER_DATA (recipes, tests, benchmarks) and RULEMINER_CACHE."""
 
 from __future__ import annotations
 
@@ -23,3 +23,11 @@ def data_folder() -> Path | None:
         if folder.is_dir():
             return folder
     return None
+
+
+def cache_folder() -> Path:
+    """Where databases loaded from dumps are kept: RULEMINER_CACHE, or the user's cache folder."""
+    named = os.environ.get("RULEMINER_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ruleminer"

@@ -39,6 +39,12 @@ _SQLITE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 _SCHEMES = {"duckdb": "duckdb", "sqlite": "sqlite", "postgresql": "postgresql", "postgres": "postgresql"}
 
 
+_HOW_URLS_LOOK = (
+    "cannot read the database URL; it looks like duckdb:///file.duckdb, "
+    "postgresql://user:password@host/database or sqlite:///file.sqlite"
+)
+
+
 class Database:
     """A read-only database. A context manager; closing it ends its connections."""
 
@@ -170,6 +176,8 @@ def open_database(
 def parse_url(url: str, *, may_be_new: bool = False) -> URL:
     """The URL's parts. A plain path stands for the file there; a new one is SQLite's or DuckDB's by its suffix."""
     if "://" not in url:
+        if "@" in url or "password" in url.lower():  # a mistyped URL or a DSN; what is in it must not be shown
+            raise DatabaseError(_HOW_URLS_LOOK)
         path = Path(url)
         if may_be_new and not path.exists():
             return URL.create("sqlite" if path.suffix in _SQLITE_SUFFIXES else "duckdb", database=url)
@@ -177,10 +185,7 @@ def parse_url(url: str, *, may_be_new: bool = False) -> URL:
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # the message of neither may be shown: it can hold the password
-        raise DatabaseError(
-            "cannot read the database URL; it looks like duckdb:///file.duckdb, "
-            "postgresql://user:password@host/database or sqlite:///file.sqlite"
-        ) from None
+        raise DatabaseError(_HOW_URLS_LOOK) from None
     scheme = _SCHEMES.get(parsed.drivername.split("+")[0])
     if scheme is None:
         raise DatabaseError(f"no engine for {parsed.drivername!r} databases: use duckdb, postgresql or sqlite URLs")

@@ -102,7 +102,7 @@ def load_dump(path: Path, url: str, *, schema: str | None = None, replace: bool 
         declared.move_to(schema)
     place = parse_url(url, may_be_new=True)
     counts: Counter[Name] = Counter()
-    with _target(place, declared, replace) as target:
+    with target_of(place, declared, replace) as target:
         for rows in dump_rows(path, declared):
             counts[rows.table.schema, rows.table.name] += target.fill(rows)
         views = target.finish()
@@ -133,7 +133,8 @@ def _declarations(path: Path) -> Declarations:
     return declared
 
 
-def _target(place: URL, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
+def target_of(place: URL, declared: Declarations, replace: bool) -> AbstractContextManager[Target]:
+    """Where the tables go: a schema of a server, or a file."""
     if place.drivername == "postgresql":
         return into_postgresql(place, declared, replace)
     into_file = into_sqlite if place.drivername == "sqlite" else into_duckdb

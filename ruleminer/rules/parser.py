@@ -290,6 +290,8 @@ def binding_problem(template: Template) -> str | None:
         return "two places '?*' with the same variable"
     defined: set[Variable] = set()
     for variable, definition in template.definitions:
+        if variable not in template.arguments:
+            return f"variable {variable.name} is defined, but does not stand in the head"
         if variable in in_body or variable in defined:
             return f"variable {variable.name} is bound twice"
         defined.add(variable)
@@ -306,6 +308,21 @@ def binding_problem(template: Template) -> str | None:
     for variable in template.arguments:
         if variable not in in_body | defined:
             return f"nothing binds variable {variable.name} of the head"
-    if isinstance(template.predicate, Slot) and template.predicate.name == "*":
-        return "?* stands for columns, not for a predicate"
+    return _slot_problem(template)
+
+
+def _slot_problem(template: Template) -> str | None:
+    """A slot means one sort of thing, wherever it stands."""
+    sorts: dict[str, str] = {}
+    places: list[tuple[object, str]] = [(template.predicate, "a predicate")]
+    for atom in template.body:
+        places.append((atom.table, "a table"))
+        for column, term in atom.columns:
+            places += [(column, "a column"), (term, "a constant")]
+    for slot, sort in places:
+        if isinstance(slot, Slot):
+            if slot.name == "*":
+                return f"?* stands for columns, not for {sort}"
+            if sorts.setdefault(slot.name, sort) != sort:
+                return f"?{slot.name} stands for {sorts[slot.name]} and for {sort}: use two names"
     return None

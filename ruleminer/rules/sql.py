@@ -72,7 +72,8 @@ def lexical_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.
     if column.kind is Kind.DECIMAL:
         return _number_sql(value, column, dialect)
     if column.kind is Kind.BOOLEAN and dialect == "sqlite":  # SQLite keeps truth as 0 and 1
-        return exp.case().when(exp.paren(value), exp.Literal.string("true")).else_(exp.Literal.string("false"))
+        truth = exp.case().when(exp.paren(value), exp.Literal.string("true")).else_(exp.Literal.string("false"))
+        return _unless_null(value, truth)
     if column.kind is Kind.TIMESTAMP:
         if dialect == "sqlite":  # and timestamps as text, with or without the T
             return _call("REPLACE", as_text(value), exp.Literal.string("T"), exp.Literal.string(" "))
@@ -89,12 +90,16 @@ def _number_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.
         return as_text(_call("TRIM_SCALE", value))
     if dialect == "sqlite":
         # %.12f of a whole number ends in zeros only, so both cases are the same two trims.
-        return _without_zeros(_call("PRINTF", exp.Literal.string("%.12f"), value))
-    if column.is_float:
-        value = exp.cast(value, "DECIMAL(38,12)")
+        return _unless_null(value, _without_zeros(_call("PRINTF", exp.Literal.string("%.12f"), value)))
     text = as_text(value)
+    if column.is_float:  # beyond 38 digits, and for NaN, the engine's own text has to do
+        text = _call("COALESCE", as_text(exp.TryCast(this=value, to=exp.DataType.build("DECIMAL(38,12)"))), text)
     dot = _call("CONTAINS", text, exp.Literal.string("."))
     return exp.case().when(dot, _without_zeros(text)).else_(text.copy())
+
+
+def _unless_null(value: exp.Expression, form: exp.Expression) -> exp.Expression:
+    return exp.case().when(exp.Is(this=value.copy(), expression=exp.Null()).not_(), form)
 
 
 def _without_zeros(text: exp.Expression) -> exp.Expression:

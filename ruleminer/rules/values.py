@@ -2,7 +2,7 @@
 
     hasAuthor(x, y) <- Paper(ID: x, hasAuthor: y), Author(ID: y)
 
-All values are immutable and compare by content. Printing and parsing live in `text.py`.
+All values are immutable and compare by content. `printer.py` and `parser.py` make them text and back.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def write_mat(path: Path, samples: int = 60, features: int = 5, labels: int = 4,
     rng = np.random.default_rng(0)
     truth = rng.integers(0, labels, samples)
     data = rng.normal(size=(samples, features))
-    data[np.arange(samples), truth] += 4
+    data[np.arange(samples), truth % features] += 4
     target = np.zeros((labels, samples))
     target[truth, np.arange(samples)] = 1
     partial = np.maximum(target, rng.random((labels, samples)) < 0.2)

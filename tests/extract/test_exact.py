@@ -13,6 +13,7 @@ from ruleminer.extract.candidates import find_candidates
 from ruleminer.extract.catalog import catalog_of
 from ruleminer.extract.cells import create_tables, fetch_cells
 from ruleminer.extract.oracle import candidates, load_rows
+from ruleminer.problem.copy import copy_database
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.problem.template_files import read_templates
@@ -34,6 +35,9 @@ loose-join:      ?H(x, y) <- ?T(?C: x, ?D: z), ?U(?E: z, ?F: y)
 own-iri:         ?H(x) <- ?T(?C: a), x = "http://h/p/" ++ a
 two-part-iri:    ?H(x) <- ?T(?C: a, ?D: b), x = "http://h/p/" ++ a ++ "/k/" ++ b
 iri-over-join:   ?H(x, y) <- ?T(?*: a..., ?D: z), ?U(?E@key: z, ?F: y), x = concat(a...)
+dangling-filter: ?H(x) <- ?T(?C: x, ?D: a), ?U(?E: a, ?F: ?k)
+two-link-tables: ?H(x, y) <- ?T(?C: x, ?D@key: a), ?L(?E: a, ?F@key: b), ?M(?G@key: b, ?I: c), ?U(?J@key: c, ?K: y)
+iri-over-tables: ?H(x) <- ?T(?C: a, ?D: z), ?U(?E@key: z, ?F: b), x = "http://h/p/" ++ a ++ "/k/" ++ b
 number-constant: ?H(x) <- ?T(?C: x, price: 2.5)
 mirror:          ?H(x, x) <- ?T(?C: x)
 """
@@ -104,6 +108,18 @@ def assert_equal_to_oracle(database: Database, seed: int) -> None:
 def test_candidates_from_duckdb_equal_the_oracle(seed: int, tmp_path: Path) -> None:
     with open_database(in_duckdb(tmp_path / "world.duckdb", seed)) as database:
         assert_equal_to_oracle(database, seed)
+
+
+def test_candidates_from_sqlite_equal_the_oracle_on_duckdb(tmp_path: Path) -> None:
+    """SQLite's rows come as Python's ints and strings, so the oracle reads the same world from DuckDB."""
+    duck = in_duckdb(tmp_path / "world.duckdb", seed=1)
+    copy_database(tmp_path / "world.duckdb", f"sqlite:///{tmp_path / 'world.sqlite'}")
+    templates = [*read_templates(files=["classes", "properties", "joins"])]
+    facts = some_facts(1)
+    with open_database(duck) as database:
+        expected = engine_candidates(database, facts, templates)
+    with open_database(f"sqlite:///{tmp_path / 'world.sqlite'}") as database:
+        assert engine_candidates(database, facts, templates) == expected
 
 
 @pytest.mark.parametrize("seed", [3])

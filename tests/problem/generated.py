@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 
 from ruleminer.problem.database import Database
+from ruleminer.problem.rule_facts import derived_facts as derived_by
 from ruleminer.rules.parser import parse_rules
-from ruleminer.rules.sql import ColumnType, rule_query
 
 Facts = dict[str, set[tuple[str, ...]]]
 
@@ -29,13 +29,7 @@ def true_facts(folder: Path) -> Facts:
 
 def derived_facts(folder: Path, database: Database) -> Facts:
     """What the rules of a scenario's mapping derive from a database, by predicate."""
-    types = {
-        (table.name, column.name): ColumnType(column.kind, column.sql_type)
-        for table in database.schema.tables
-        for column in table.columns
-    }
     facts: Facts = defaultdict(set)
     for rule in parse_rules((folder / "mapping.rules").read_text("utf-8")):
-        query = rule_query(rule, database.dialect, lambda table, column: types[table, column])
-        facts[rule.predicate] |= set(database.rows(query.sql, query.parameters))
+        facts[rule.predicate] |= derived_by(rule, database)
     return {predicate: found for predicate, found in facts.items() if found}

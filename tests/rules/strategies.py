@@ -68,6 +68,6 @@ def rules(draw: st.DrawFn) -> Rule:
     if draw(st.booleans()):
         parts = joined(draw(st.lists(st.one_of(texts, st.sampled_from(bound)), max_size=4)))
         definitions.append((Variable(pool[3]), Concat(parts)))
-    choices = bound + [variable for variable, _ in definitions]
-    arguments = draw(st.lists(st.sampled_from(choices), min_size=1, max_size=2))
+    arguments = [variable for variable, _ in definitions]
+    arguments += draw(st.lists(st.sampled_from(bound), min_size=1 - len(arguments), max_size=1))
     return Rule(draw(names), tuple(arguments), tuple(body), tuple(definitions))

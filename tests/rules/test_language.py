@@ -81,6 +81,11 @@ def test_broken_rule_text_is_pointed_at(text: str, message: str) -> None:
         ("t: ?H(x) <- ?T(?C: y), x = concat(a...)", "t.rules:1:4: nothing binds a...: write '?*: a...' in an atom"),
         ("t: ?H(x, y) <- ?T(?C: x)", "t.rules:1:4: nothing binds variable y of the head"),
         ("t: ?H(x) <- ?T(?C@kye: x)", "t.rules:1:19: expected 'key' or 'link' behind '@', found kye"),
+        ("t: ?H(x) <- ?T(?T: x)", "t.rules:1:4: ?T stands for a table and for a column: use two names"),
+        (
+            't: ?H(x) <- ?T(?C: x, ?D: a), z = "p" ++ a',
+            "t.rules:1:4: variable z is defined, but does not stand in the head",
+        ),
         ("t: ?H(x) <- ?T(?C: x)\nt: ?H(x) <- ?T(?C: x)", "t.rules:2:1: a second template called t"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -37,6 +38,10 @@ SELECT l.name, i.name FROM pragma_index_list(?) l, pragma_index_info(l.name) i
 WHERE l.origin = 'u' ORDER BY l.seq, i.seqno"""
 
 
+def _md5(text: str | None) -> str | None:
+    return None if text is None else hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
 class SQLite:
     """One SQLite file. It has no schemas: the schema of every name is None."""
 
@@ -52,6 +57,7 @@ class SQLite:
                 check_same_thread=False,
             )
             self._connection.execute("PRAGMA query_only = ON")
+            self._connection.create_function("md5", 1, _md5, deterministic=True)  # the other engines have it
             self._connection.set_authorizer(_only_reading)
         except sqlite3.Error as error:
             raise DatabaseError(f"cannot open {path}: {one_line(error)}") from None

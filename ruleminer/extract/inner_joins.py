@@ -1,0 +1,67 @@
+"""Which atoms of a template hold nothing of the fact itself, and how far the search must reach to find their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ruleminer.rules.templates import AtomPattern, Restriction, Slot, Template
+from ruleminer.rules.values import Concat, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class InnerJoins:
+    """What it takes to find the rows of inner atoms, such as a link table between two joins.
+
+    `hops` scans beyond the first, each for rows that hold `needed` of the values reached so far, through columns
+    with one of the `restrictions`.
+    """
+
+    hops: int
+    restrictions: frozenset[Restriction | None]
+    needed: int
+
+
+def anchors(template: Template) -> set[Variable]:
+    """The variables whose values can be read from a fact: arguments, and the first variable of a fixed text."""
+    definitions = dict(template.definitions)
+    found = {variable for variable in template.arguments if variable not in definitions}
+    for definition in definitions.values():
+        if isinstance(definition, Concat):
+            found.update([part for part in definition.parts if isinstance(part, Variable)][:1])
+    return found
+
+
+def inner_joins(templates: Iterable[Template]) -> InnerJoins:
+    """What all templates together need."""
+    hops, restrictions, needed = 0, set[Restriction | None](), 2
+    for template in templates:
+        known = anchors(template)
+        outer = [atom for atom in template.body if atom.spreads or known & _variables(atom)]
+        inner = [atom for atom in template.body if atom not in outer]
+        if not inner:
+            continue
+        outside = set[Variable]().union(*map(_variables, outer))
+        if any(len(_variables(atom) & outside) < 2 for atom in inner):
+            needed = 1
+        for atom in template.body:
+            shared = set[Variable]().union(*(_variables(other) for other in inner if other is not atom))
+            restrictions |= {
+                name.restriction if isinstance(name, Slot) else None for name, term in atom.columns if term in shared
+            }
+        hops = max(hops, _distance(inner, outside))
+    return InnerJoins(hops, frozenset(restrictions), needed)
+
+
+def _variables(atom: AtomPattern) -> set[Variable]:
+    return {term for _, term in atom.columns if isinstance(term, Variable)}
+
+
+def _distance(inner: list[AtomPattern], reached: set[Variable]) -> int:
+    """How many steps from atom to atom it takes to reach all inner ones; those that cannot be reached do not count."""
+    steps, waiting = 0, list(inner)
+    while adjacent := [atom for atom in waiting if _variables(atom) & reached]:
+        steps += 1
+        reached = reached.union(*map(_variables, adjacent))
+        waiting = [atom for atom in waiting if atom not in adjacent]
+    return steps
