@@ -32,7 +32,7 @@ from ruleminer.learn.losses import Outputs, loss_named, of_logits
 
 OUTPUTS, NEAR = 100, 10  # o₁ … o₁₀ are nearly right
 LOSSES = ("libra", "sag", "nll", "merit(0.75)", "merit(0.5)", "merit(0.25)", "uniform", "rc", "lws", "libra-plain")
-# How the authors' published code scales losses, and how long it trains them; the rest trains 100 epochs at 0.1.
+# How the authors' published code scales losses and how long it trains them; the rest trains 200 epochs at rate 0.1.
 TIMES: dict[str, str | float] = {"libra": "k", "uniform": "1/k", "rc": 2.0}
 EPOCHS = {"libra": 100, "libra-plain": 100, "nll": 100, "rc": 100}
 RATES = {"lws": 1.0}
