@@ -134,8 +134,9 @@ def read_records(path: Path) -> list[Record]:
     return records
 
 
-def append_record(path: Path, record: Record, known: Sequence[Record]) -> None:
-    """Add a record so that a crash leaves either the old file or the new one."""
+def append_record(path: Path, record: Record) -> None:
+    """Add a record so that a crash leaves either the old file or the new one, and another run's records stay."""
+    known = [each for each in read_records(path) if each.hash != record.hash]
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     lines = (json.dumps(vars(each), allow_nan=False) + "\n" for each in (*known, record))

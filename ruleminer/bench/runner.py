@@ -107,7 +107,7 @@ def _run_units(bench: Bench, units: list[Unit], options: BenchOptions, path: Pat
             tick(0.0)
             result = bench.run(unit, options, tick)
             record = record_of(name, unit, result, time.monotonic() - begun)
-            append_record(path, record, records)
+            append_record(path, record)
             records.append(record)
             before += unit.seconds
     return finished(bench, units, records)
