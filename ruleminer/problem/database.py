@@ -7,6 +7,7 @@ the text goes as it stands.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -176,9 +177,9 @@ def open_database(
 def parse_url(url: str, *, may_be_new: bool = False) -> URL:
     """The URL's parts. A plain path stands for the file there; a new one is SQLite's or DuckDB's by its suffix."""
     if "://" not in url:
-        if "@" in url or "password" in url.lower():  # a mistyped URL or a DSN; what is in it must not be shown
-            raise DatabaseError(_HOW_URLS_LOOK)
         path = Path(url)
+        if not path.exists() and re.search(r"@|password\s*=", url, re.IGNORECASE):
+            raise DatabaseError(_HOW_URLS_LOOK)  # a mistyped URL or a DSN; what is in it must not be shown
         if may_be_new and not path.exists():
             return URL.create("sqlite" if path.suffix in _SQLITE_SUFFIXES else "duckdb", database=url)
         return URL.create(_file_engine(path), database=url)
