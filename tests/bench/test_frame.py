@@ -180,6 +180,6 @@ def test_a_report_over_nothing_says_what_to_do(tmp_path: Path) -> None:
 
 def test_large_scales_are_projected_before_they_are_run() -> None:
     seconds = sum(unit.seconds for unit in synthetic_large.BENCH.units(BenchOptions(scale="paper")))
-    assert seconds > 100 * 3600
+    assert seconds >= 50 * 3600
     assert duration(seconds).endswith(" h")
     assert [duration(value) for value in (12, 600, 7200)] == ["12 s", "10 min", "2.0 h"]
