@@ -150,9 +150,10 @@ def _pictures(records: Sequence[Record], folder: Path) -> list[Path]:
         shown = [record for record in records if record.settings["protocol"] == protocol]
         names = [record.settings["loss"] for record in shown]
         colours = [colour(name) for name in names]
-        axis.bar(names, [r.result["right_or_first"] for r in shown], color=colours, alpha=0.3, width=0.62)
-        bars = axis.bar(names, [r.result["right"] for r in shown], color=colours, width=0.62)
-        axis.bar_label(bars, fmt="%.1f", fontsize=8, padding=10)
+        right = [record.result["right"] for record in shown]
+        pale = axis.bar(names, [r.result["right_or_first"] for r in shown], color=colours, alpha=0.3, width=0.62)
+        axis.bar(names, right, color=colours, width=0.62)
+        axis.bar_label(pale, labels=[f"{share:.1f}" for share in right], fontsize=8, padding=3)
         if protocol == "misled":
             for i, name in enumerate(names):
                 if name in paper:
