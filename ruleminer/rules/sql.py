@@ -8,7 +8,8 @@ A column that a rule names is not NULL: a rule speaks of values, and NULL is non
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -23,6 +24,7 @@ DIALECTS = ("duckdb", "postgres", "sqlite")
 # Stands for a bound value until the statement is printed; no database admits it in a name.
 _BOUND = "\0"
 
+_CONTROL = re.compile(r"([\x00-\x1f\x7f\x85\u2028\u2029])")
 _FLOATS = ("float", "double", "real")
 _TEXTS = ("char", "text", "clob", "string")
 
@@ -37,10 +39,11 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """What SQL for a column depends on: its kind, and its type in the words of its database."""
+    """What SQL for a column depends on: its kind, its type in the words of its database, and whether it has NULLs."""
 
     kind: Kind
     sql_type: str
+    nullable: bool = True
 
     @property
     def is_float(self) -> bool:
@@ -121,6 +124,41 @@ def identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
+def constant_sql(constant: Constant, dialect: str) -> exp.Expression:
+    """A constant written into the statement, on one line whatever it holds."""
+    value = bound_value(constant.value, dialect)
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, int | float | Decimal):
+        number = format(value, "f") if isinstance(value, Decimal) else repr(value)
+        literal = exp.Literal.number(number.removeprefix("-"))
+        return exp.paren(exp.Neg(this=literal)) if number.startswith("-") else literal
+    if isinstance(value, str):
+        return text_sql(value, dialect)
+    return exp.cast(exp.Literal.string(str(value)), "timestamp" if isinstance(value, datetime) else "date")
+
+
+def text_sql(text: str, dialect: str) -> exp.Expression:
+    """A text written into the statement; line breaks and the like by their numbers, for formats that end a line."""
+    function = "CHAR" if dialect == "sqlite" else "CHR"
+    pieces = [
+        _call(function, exp.Literal.number(ord(piece))) if _CONTROL.fullmatch(piece) else exp.Literal.string(piece)
+        for piece in _CONTROL.split(text)
+        if piece
+    ]
+    if len(pieces) < 2:
+        return pieces[0] if pieces else exp.Literal.string("")
+    return exp.paren(concatenated(pieces))
+
+
+def concatenated(parts: Sequence[exp.Expression]) -> exp.Expression:
+    """The parts joined by `||`."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = exp.DPipe(this=whole, expression=part)
+    return whole
+
+
 def bound_value(value: Scalar, dialect: str) -> Scalar | float:
     """A constant as the engine's driver takes it: SQLite has no truth values, dates or decimals of its own."""
     if dialect != "sqlite":
@@ -183,10 +221,7 @@ class _Builder:
             exp.cast(self.bind(part), "text") if isinstance(part, str) else as_text(self.places[part][0][0])
             for part in concat.parts or ("",)
         ]
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = exp.DPipe(this=whole, expression=part)
-        return whole
+        return concatenated(parts)
 
     def conditions(self) -> Iterable[exp.Expression]:
         for number, atom in enumerate(self.rule.body, start=1):

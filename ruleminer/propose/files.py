@@ -1,0 +1,101 @@
+"""A mapping's files: one for each language that other tools read."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping as Dict
+from pathlib import Path
+
+from sqlalchemy.engine import URL
+
+from ruleminer.errors import InputError
+from ruleminer.problem.database import parse_url
+from ruleminer.problem.schema import Schema
+from ruleminer.rules.export.obda import obda_text, properties_text
+from ruleminer.rules.export.r2rml import r2rml_text
+from ruleminer.rules.export.text import rules_text
+from ruleminer.rules.export.views import views_text
+from ruleminer.rules.export.yarrrml import yarrrml_text
+from ruleminer.rules.mapping import Mapping
+from ruleminer.rules.sql import ColumnType, TypeOf
+
+_DRIVERS = {
+    "postgresql": "org.postgresql.Driver",
+    "duckdb": "org.duckdb.DuckDBDriver",
+    "sqlite": "org.sqlite.JDBC",
+}
+
+
+def column_types(schema: Schema) -> TypeOf:
+    """What the exports ask of a schema's columns."""
+
+    def type_of(table: str, column: str) -> ColumnType:
+        found = schema.table(table)
+        chosen = found.column(column)
+        # What a view's columns promise is not always kept.
+        return ColumnType(chosen.kind, chosen.sql_type, chosen.nullable or found.is_view)
+
+    return type_of
+
+
+def mapping_texts(
+    mapping: Mapping, dialect: str, types: TypeOf, url: str | None = None, schema: str | None = None
+) -> dict[str, str]:
+    """The files of a mapping by name. With the database's URL, also where it is, without the password."""
+    texts = {
+        "mapping.ttl": r2rml_text(mapping, dialect, types),
+        "mapping.obda": obda_text(mapping, dialect, types),
+        "mapping.yarrrml.yml": yarrrml_text(mapping, dialect, types),
+        "mapping.sql": views_text(mapping, dialect, types),
+        "mapping.rules": rules_text(mapping),
+    }
+    if url is not None:
+        parsed = parse_url(url)
+        texts["mapping.properties"] = properties_text(
+            jdbc_url(parsed, schema), _DRIVERS[parsed.drivername], parsed.username
+        )
+    return texts
+
+
+def export_all(
+    mapping: Mapping,
+    folder: Path,
+    *,
+    dialect: str,
+    types: TypeOf,
+    url: str | None = None,
+    schema: str | None = None,
+) -> tuple[Path, ...]:
+    """Write all files of a mapping into a folder, each whole or not at all; their paths."""
+    return write_texts(mapping_texts(mapping, dialect, types, url, schema), folder)
+
+
+def write_texts(texts: Dict[str, str], folder: Path) -> tuple[Path, ...]:
+    """Write texts as files of a folder, under a temporary name first."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                    file.write(text)
+                Path(temporary).chmod(0o644)
+                Path(temporary).replace(folder / name)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    return tuple(folder / name for name in texts)
+
+
+def jdbc_url(url: URL, schema: str | None) -> str:
+    """A database's URL as Java writes it, without user and password. Java knows no Unix sockets: localhost it is."""
+    if url.drivername != "postgresql":
+        return f"jdbc:{url.drivername}:{url.database}"
+    host = url.host or "localhost"
+    server = f"[{host}]" if ":" in host else host
+    plain = URL.create("jdbc", database=url.database, query={"currentSchema": schema} if schema else {})
+    port = f":{url.port}" if url.port else ""
+    return f"jdbc:postgresql://{server}{port}{plain.render_as_string().removeprefix('jdbc://')}"
