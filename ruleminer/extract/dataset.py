@@ -1,10 +1,11 @@
 """The dataset on disk: a folder of Parquet files and a manifest, written whole or not at all.
 
-facts.parquet        fact, predicate, arg1, arg2, kind1, kind2, positive
+facts.parquet        fact, predicate, arg1, arg2, kind1, kind2, positive, drawn (a negative that nobody gave)
 rules.parquet        rule, template, text                 each rule's text once
 candidates.parquet   fact, rule                           the rules that derive each fact
 unexplained.parquet  fact, pos, reason                    the facts that no rule derives, and why
 schema.json          the source's tables and columns
+ontology.json        the classes and properties, if an ontology was given
 manifest.json        where it came from, with which options, how much there is of what, how long it took
 """
 
@@ -19,9 +20,11 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ruleminer.errors import InputError
+from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.schema import Schema
 
 FOLDER = "dataset"
@@ -38,6 +41,7 @@ class Dataset:
     candidates: pa.Table
     schema: Schema
     manifest: Mapping[str, Any]
+    ontology: Ontology | None = None
 
 
 def write_dataset(
@@ -46,10 +50,12 @@ def write_dataset(
     template_names: list[str],
     schema: Schema,
     manifest: Mapping[str, Any],
+    examples: pa.Table,
+    ontology: Ontology | None = None,
 ) -> Path:
     """Write `RUN/dataset` from the relations `fact`, `rule`, `kept` and `unexplained`.
 
-    Rules are numbered in order of text.
+    Rules are numbered in order of text. Negatives that are not among the examples were drawn.
     """
     folder = run / FOLDER
     fresh = run / f".{FOLDER}.fresh"
@@ -65,15 +71,24 @@ def write_dataset(
             """
         )
         work.unregister("template_name")
+        work.register("given", examples.filter(pc.invert(examples["positive"])))
         for name, query in (
-            ("facts", "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive FROM fact ORDER BY fact"),
+            (
+                "facts",
+                "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive, NOT positive AND NOT EXISTS (SELECT 1 "
+                "FROM given g WHERE g.predicate = f.predicate AND g.arg1 = f.arg1 AND "
+                "g.arg2 IS NOT DISTINCT FROM f.arg2) AS drawn FROM fact f ORDER BY fact",
+            ),
             ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
             ("unexplained", "SELECT fact, pos, reason FROM unexplained ORDER BY fact"),
             ("candidates", "SELECT fact, n.rule FROM kept c JOIN numbered n ON n.old = c.rule ORDER BY ALL"),
         ):
             path = str(fresh / f"{name}.parquet").replace("'", "''")
             work.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
+        work.unregister("given")
         (fresh / "schema.json").write_text(json.dumps(schema.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+        if ontology is not None:
+            (fresh / "ontology.json").write_text(json.dumps(ontology.to_json(), ensure_ascii=False) + "\n", "utf-8")
         (fresh / "manifest.json").write_text(
             json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False) + "\n", "utf-8"
         )
@@ -102,11 +117,13 @@ def read_dataset(run: Path) -> Dataset:
     try:
         manifest = json.loads(manifest_path.read_text("utf-8"))
         schema = Schema.from_json(json.loads((folder / "schema.json").read_text("utf-8")))
+        ontology_path = folder / "ontology.json"
+        ontology = Ontology.from_json(json.loads(ontology_path.read_text("utf-8"))) if ontology_path.is_file() else None
         facts, rules, candidates = (pq.read_table(folder / f"{n}.parquet") for n in ("facts", "rules", "candidates"))
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
         raise InputError(
             f"the dataset in {folder} is damaged ({str(error).splitlines()[0]}): extract it anew"
         ) from None
     if manifest.get("format") != FORMAT:
         raise InputError(f"the dataset in {folder} has format {manifest.get('format')}, not {FORMAT}: extract it anew")
-    return Dataset(folder, facts, rules, candidates, schema, manifest)
+    return Dataset(folder, facts, rules, candidates, schema, manifest, ontology)

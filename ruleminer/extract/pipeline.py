@@ -33,6 +33,7 @@ from ruleminer.extract.dataset import FOLDER, read_dataset, write_dataset
 from ruleminer.extract.sampling import Negatives, sample_facts
 from ruleminer.extract.unexplained import explain_gaps
 from ruleminer.problem.database import Database
+from ruleminer.problem.ontology import Ontology
 from ruleminer.rules.templates import Template
 
 WORK = ".extract"
@@ -70,6 +71,7 @@ def extract(
     out: Path,
     options: ExtractOptions = DEFAULTS,
     *,
+    ontology: Ontology | None = None,
     provenance: Mapping[str, Any] | None = None,
     force: bool = False,
     progress: Progress = lambda stage, what, done, total: None,
@@ -117,6 +119,7 @@ def extract(
             "ruleminer": ruleminer.__version__,
             "plan": plan,
             "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect},
+            **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
             **(provenance or {}),
             "options": asdict(options),
             "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
@@ -132,7 +135,7 @@ def extract(
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": {name: round(value, 3) for name, value in times.items()},
         }
-        folder = write_dataset(work, out, names, schema, manifest)
+        folder = write_dataset(work, out, names, schema, manifest, examples, ontology)
     shutil.rmtree(out / WORK, ignore_errors=True)
     return folder
 

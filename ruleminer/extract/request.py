@@ -92,10 +92,10 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
             templates,
             request.out,
             options,
+            ontology=ontology,
             provenance={
                 "scenario": request.scenario.name if request.scenario else None,
                 "recipe": recipe.name if recipe else None,
-                "ontology": {"sha256": ontology.sha256},
                 "pairs": [
                     {"pair": r.pair, "predicate": r.predicate, "facts": r.facts, "reason": r.reason}
                     for r in examples.pairs

@@ -12,11 +12,11 @@ import hashlib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, URIRef
 from rdflib.collection import Collection
@@ -96,6 +96,25 @@ class Ontology:
     @cached_property
     def _by_name(self) -> dict[str, Term]:
         return {term.name: term for term in self._by_iri.values()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dicts and lists, for a run's files."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Ontology:
+        """The ontology that `to_json` wrote."""
+
+        def tuples(term: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: tuple(value) if isinstance(value, list) else value for key, value in term.items()}
+
+        properties = ({**tuples(term), "kind": PropertyKind(term["kind"])} for term in data["properties"])
+        return cls(
+            tuple(OntologyClass(**tuples(term)) for term in data["classes"]),
+            tuple(Property(**term) for term in properties),
+            data["prefixes"],
+            data["sha256"],
+        )
 
     def get(self, iri: str) -> Term | None:
         """The term with this IRI, rdfs:label and rdfs:comment included."""

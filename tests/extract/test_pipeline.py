@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
+from rdflib import Graph
 
 from ruleminer.errors import ConnectionLostError, InputError
 from ruleminer.extract.dataset import FOLDER, read_dataset
@@ -22,6 +23,7 @@ from ruleminer.extract.sampling import Negatives
 from ruleminer.extract.summary import summarise
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.ontology import ontology_of
 from ruleminer.problem.template_files import read_templates
 from ruleminer.rules.templates import Template
 from ruleminer.rules.values import Kind
@@ -346,3 +348,18 @@ def test_a_damaged_dataset_is_refused(tmp_path: Path) -> None:
     assert manifest["source"]["url"].startswith("duckdb:///")
     with pytest.raises(InputError, match="no dataset in"):
         read_dataset(tmp_path)
+
+
+def test_drawn_negatives_are_told_from_given_ones_and_the_ontology_comes_along(tmp_path: Path) -> None:
+    turtle = "@prefix : <http://x/#> . :P a <http://www.w3.org/2002/07/owl#Class> ."
+    ontology = ontology_of(Graph().parse(data=turtle, format="turtle"))
+    url = database_of(tmp_path / "n.duckdb", "CREATE TABLE t AS SELECT i FROM range(50) AS r(i)")
+    facts = fact_table(unary("P", "1", "3", "5") + unary("P", "2", positive=False))
+    with open_database(url) as database:
+        extract(database, facts, templates("classes"), tmp_path / "run", ExtractOptions(), ontology=ontology)
+    dataset = read_dataset(tmp_path / "run")
+    negatives = {row["arg1"]: row["drawn"] for row in dataset.facts.to_pylist() if not row["positive"]}
+    assert negatives.pop("2") is False
+    assert negatives
+    assert all(negatives.values())
+    assert dataset.ontology == ontology
