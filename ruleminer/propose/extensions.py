@@ -1,0 +1,199 @@
+"""What rules derive from the live database: how many facts, which of given ones, how many in common.
+
+Every question is one read-only statement (sizes: one for a batch of rules), asked once: rules with the same body have
+the same extension, whatever their head. A rule the database refuses (a table that is gone or forbidden, a time
+limit) has no extension but a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.problem.database import Database
+from ruleminer.problem.schema import quote_identifier
+from ruleminer.rules.printer import rule_text
+from ruleminer.rules.sql import ColumnType, Query, rule_query
+from ruleminer.rules.values import Rule
+
+_BATCH = 25  # rules whose sizes are asked for at once
+_BINDABLE = 200  # values bound in one statement
+
+Progress = Callable[[int, int], None]
+Item = TypeVar("Item")
+
+
+def body_of(rule: Rule) -> str:
+    """What the extension depends on: the rule without its predicate."""
+    return rule_text(replace(rule, predicate="_"))
+
+
+class Extensions:
+    """The extensions of rules in one database, remembered."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._sizes: dict[str, int] = {}
+        self._refused: dict[str, str] = {}
+        self._joint: dict[tuple[str, ...], int] = {}
+        self._distinct: dict[tuple[str, str], int] = {}
+
+    def query(self, rule: Rule) -> Query:
+        """The statement whose rows are the rule's facts, as lexical forms."""
+
+        def type_of(table: str, column: str) -> ColumnType:
+            found = self.database.schema.table(table).column(column)
+            return ColumnType(found.kind, found.sql_type)
+
+        return rule_query(rule, self.database.dialect, type_of)
+
+    def refusal(self, rule: Rule) -> str | None:
+        """Why the rule cannot be run here, if it was tried and cannot."""
+        return self._refused.get(body_of(rule))
+
+    def size(self, rule: Rule) -> int | None:
+        """How many facts the rule derives; None if the database refuses."""
+        return self.sizes([rule])[0]
+
+    def sizes(self, rules: Sequence[Rule], progress: Progress = lambda done, total: None) -> list[int | None]:
+        """How many facts each rule derives."""
+        keys = [body_of(rule) for rule in rules]
+        asked = {
+            key: rule
+            for key, rule in zip(keys, rules, strict=True)
+            if key not in self._sizes and key not in self._refused
+        }
+        done = 0
+        for some in _chunks(list(asked.items()), _BATCH):
+            self._ask_sizes(some)
+            done += len(some)
+            progress(done, len(asked))
+        return [self._sizes.get(key) for key in keys]
+
+    def union_size(self, rules: Sequence[Rule]) -> int | None:
+        """How many facts the rules derive together."""
+        if len(rules) == 1:
+            return self.size(rules[0])
+        return self._combined("UNION", rules)
+
+    def shared_size(self, rules: Sequence[Rule]) -> int | None:
+        """How many facts all of the rules derive."""
+        return self._combined("INTERSECT", rules)
+
+    def derived(self, rule: Rule) -> set[tuple[str, ...]]:
+        """All facts of the rule."""
+        query = self.query(rule)
+        return set(self.database.rows(query.sql, query.parameters))
+
+    def sample(self, rules: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
+        """Some facts that the rules derive, the same ones each time."""
+        columns = ", ".join(str(i + 1) for i in range(len(rules[0].arguments)))
+        query = self._compound("UNION", rules)
+        sql = f"SELECT * FROM ({query.sql}) AS e ORDER BY {columns} LIMIT {int(limit)}"
+        return list(self.database.rows(sql, query.parameters))
+
+    def outside(self, rules: Sequence[Rule], others: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
+        """Some facts that `rules` derive and `others` do not."""
+        first, second = self._compound("UNION", rules), self._compound("UNION", others)
+        columns = ", ".join(str(i + 1) for i in range(len(rules[0].arguments)))
+        sql = (
+            f"SELECT * FROM (SELECT * FROM ({first.sql}) AS a EXCEPT SELECT * FROM ({second.sql}) AS b) AS e "
+            f"ORDER BY {columns} LIMIT {int(limit)}"
+        )
+        return list(self.database.rows(sql, (*first.parameters, *second.parameters)))
+
+    def covered(self, rule: Rule, facts: Sequence[tuple[str, ...]]) -> list[bool] | None:
+        """Which of these argument tuples the rule derives; None if the database refuses."""
+        found: set[tuple[str, ...]] = set()
+        names = [quote_identifier(argument.name) for argument in rule.arguments]
+        try:
+            query = self.query(rule)
+            for some in _chunks(list(dict.fromkeys(facts)), _BINDABLE // len(names)):
+                mark = "%s" if self.database.dialect == "postgres" else "?"
+                row = " AND ".join(f"e.{name} = CAST({mark} AS text)" for name in names)
+                wanted = " OR ".join(f"({row})" for _ in some)
+                values = [value for fact in some for value in fact]
+                sql = f"SELECT * FROM ({query.sql}) AS e WHERE {wanted}"
+                found.update(self.database.rows(sql, (*query.parameters, *values)))
+        except ConnectionLostError:
+            raise
+        except DatabaseError as error:
+            self._refused[body_of(rule)] = str(error)
+            return None
+        return [tuple(fact) in found for fact in facts]
+
+    def distinct(self, columns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+        """How many different values each (table, column) holds."""
+        wanted: dict[str, list[str]] = {}
+        columns = list(columns)
+        for table, column in columns:
+            if (table, column) not in self._distinct:
+                wanted.setdefault(table, []).append(column)
+        for table, names in wanted.items():
+            counts = self._count_distinct(table, list(dict.fromkeys(names)))
+            self._distinct.update({(table, name): count for name, count in counts.items()})
+        return {place: self._distinct[place] for place in columns}
+
+    def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
+        counted = ", ".join(f"count(DISTINCT CAST({quote_identifier(name)} AS text))" for name in columns)
+        try:
+            ((*counts,),) = self.database.rows(f"SELECT {counted} FROM {self.database.quoted(table)}")
+        except ConnectionLostError:
+            raise
+        except DatabaseError:  # nothing is known of it: as many values as rows, or one
+            rows = self.database.schema.table(table).rows if table in self.database.schema else None
+            return dict.fromkeys(columns, rows or 1)
+        return dict(zip(columns, map(int, counts), strict=True))
+
+    def _ask_sizes(self, some: Sequence[tuple[str, Rule]]) -> None:
+        statements: list[str] = []
+        values: list[object] = []
+        ready: list[str] = []
+        for key, rule in some:
+            try:
+                query = self.query(rule)
+            except DatabaseError as error:
+                self._refused[key] = str(error)
+                continue
+            statements.append(f"SELECT {len(ready)}, count(*) FROM ({query.sql}) AS e")
+            values += query.parameters
+            ready.append(key)
+        if not ready:
+            return
+        try:
+            for index, size in self.database.rows(" UNION ALL ".join(statements), tuple(values)):
+                self._sizes[ready[index]] = int(size)
+        except ConnectionLostError:
+            raise
+        except DatabaseError as error:
+            if len(ready) == 1:
+                self._refused[ready[0]] = str(error)
+                return
+            rules = dict(some)
+            for key in ready:  # one of them is at fault, or all together take too long
+                self._ask_sizes([(key, rules[key])])
+
+    def _combined(self, how: str, rules: Sequence[Rule]) -> int | None:
+        key = (how, *sorted({body_of(rule) for rule in rules}))
+        if key not in self._joint:
+            try:
+                query = self._compound(how, rules)
+                ((size,),) = self.database.rows(f"SELECT count(*) FROM ({query.sql}) AS e", query.parameters)
+            except ConnectionLostError:
+                raise
+            except DatabaseError:
+                return None
+            self._joint[key] = int(size)
+        return self._joint[key]
+
+    def _compound(self, how: str, rules: Sequence[Rule]) -> Query:
+        queries = [self.query(rule) for rule in rules]
+        parts = (f"SELECT * FROM ({query.sql}) AS q{i}" for i, query in enumerate(queries))
+        return Query(f" {how} ".join(parts), tuple(value for query in queries for value in query.parameters))
+
+
+def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,159 @@
+"""What speaks for a rule before any example: how short it is, and how well its names and structure fit.
+
+Description length is the cost, in nats, of choosing the rule among all of its kind: which tables, which of their
+columns, which of a column's values. It is what keeps the size principle honest: a filter on a name that one row has
+makes the extension tiny, but had as many values to choose from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, Term, local_name
+from ruleminer.problem.schema import Schema
+from ruleminer.propose.names import best_likeness, name_fit
+from ruleminer.rules.values import Constant, Rule, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class PriorWeights:
+    """How much each reason counts, in nats. The names' share fades as examples come in."""
+
+    length: float = 0.7
+    names: float = 7.0
+    ends: float = 2.0  # names of the domain and range at a property's two ends
+    keys: float = 1.5  # entities stand in keys, values elsewhere
+    fade: float = 25.0  # examples after which names weigh half
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The parts of a rule's log prior; higher is better."""
+
+    length: float  # its description length, as cost
+    names: float  # 0 to 1
+    ends: float
+    keys: float
+
+    def total(self, weights: PriorWeights, examples: int, with_names: bool = True) -> float:
+        """The log prior, up to a constant."""
+        lasting = -weights.length * self.length + weights.keys * self.keys
+        if not with_names:
+            return lasting
+        share = 1.0 / (1.0 + examples / weights.fade)
+        return lasting + share * (weights.names * self.names + weights.ends * self.ends)
+
+
+class PriorOf:
+    """Priors of rules about one ontology and schema."""
+
+    def __init__(self, ontology: Ontology, schema: Schema, distinct: Mapping[tuple[str, str], int]) -> None:
+        self.ontology, self.schema, self.distinct = ontology, schema, distinct
+        self._tables = math.log(max(2, sum(1 for table in schema.tables if table.rows != 0)))
+        self._columns = {table.name: math.log(max(2, len(table.columns))) for table in schema.tables}
+        self._keys = {
+            (table.name, key[0])
+            for table in schema.tables
+            for key in (table.primary_key, *table.unique)
+            if len(key) == 1
+        }
+        self._links: dict[tuple[str, str], str] = {
+            (table.name, key.columns[0]): key.table
+            for table in schema.tables
+            for key in table.foreign_keys
+            if len(key.columns) == 1
+        }
+        self._titles: dict[str, tuple[str, ...]] = {}
+
+    def prior(self, rule: Rule) -> Prior:
+        """The prior of one rule."""
+        term = self.ontology.find(rule.predicate)
+        return Prior(
+            self.description_length(rule),
+            name_fit(self._titles_of(term), rule),
+            self._ends(term, rule),
+            self._key_fit(term, rule),
+        )
+
+    def description_length(self, rule: Rule) -> float:
+        """The cost of writing the rule down, in nats."""
+        cost = 0.0
+        seen: set[Variable] = set(rule.arguments)
+        for atom in rule.body:
+            cost += self._tables
+            for column, term in atom.columns:
+                cost += self._columns.get(atom.table, self._tables)
+                if isinstance(term, Constant):
+                    cost += math.log(max(2, self.distinct.get((atom.table, column), 2)))
+                elif term not in seen:
+                    seen.add(term)
+        cost += math.log(2) * (len(rule.body) - 1)
+        for _, concat in rule.definitions:
+            cost += math.log(2) * len(concat.parts)
+        return cost
+
+    def _titles_of(self, term: Term) -> tuple[str, ...]:
+        if term.iri not in self._titles:
+            name = local_name(term.iri)
+            self._titles[term.iri] = tuple(dict.fromkeys((name, *term.labels)))
+        return self._titles[term.iri]
+
+    def _ends(self, term: Term, rule: Rule) -> float:
+        """How well the tables at a property's ends are named after its domain and range, from 0 to 1."""
+        if isinstance(term, OntologyClass):
+            return 0.0
+        fits = [self._end_fit(term.domains, rule, rule.arguments[0])]
+        if term.kind is PropertyKind.OBJECT:
+            fits.append(self._end_fit(term.ranges, rule, rule.arguments[1]))
+        return sum(fits) / len(fits)
+
+    def _end_fit(self, classes: Sequence[str], rule: Rule, argument: Variable) -> float:
+        titles: list[str] = []
+        for iri in classes:
+            found = self.ontology.get(iri)
+            if found:
+                titles += self._titles_of(found)
+        tables = {atom.table for atom, _ in _places(rule, argument)}
+        tables |= {self._links[place] for place in self._named(rule, argument) if place in self._links}
+        return best_likeness(titles, tables)
+
+    def _key_fit(self, term: Term, rule: Rule) -> float:
+        """1 if entities stand in keys or links and values do not, −1 if the other way round."""
+        x = self._role(rule, rule.arguments[0])
+        if isinstance(term, OntologyClass):
+            return x
+        y = self._role(rule, rule.arguments[1])
+        return (x + (y if term.kind is PropertyKind.OBJECT else -min(y, 0.5))) / 2
+
+    def _role(self, rule: Rule, argument: Variable) -> float:
+        """1 for a key, ½ for a link to one, −1 for a plain column; concatenations are IRIs, as good as keys."""
+        if rule.definition_of(argument) is not None:
+            return 1.0
+        places = self._named(rule, argument)
+        if any(place in self._keys for place in places):
+            return 1.0
+        return 0.5 if any(place in self._links for place in places) else -1.0
+
+    def _named(self, rule: Rule, argument: Variable) -> list[tuple[str, str]]:
+        return [(atom.table, column) for atom, column in _places(rule, argument)]
+
+
+def _places(rule: Rule, argument: Variable):  # type: ignore[no-untyped-def]
+    concat = rule.definition_of(argument)
+    wanted = {argument} if concat is None else {part for part in concat.parts if isinstance(part, Variable)}
+    return [(atom, column) for atom in rule.body for column, term in atom.columns if term in wanted]
+
+
+def constant_places(rules: Sequence[Rule]) -> list[tuple[str, str]]:
+    """The columns in which the rules choose a value."""
+    return list(
+        dict.fromkeys(
+            (atom.table, column)
+            for rule in rules
+            for atom in rule.body
+            for column, term in atom.columns
+            if isinstance(term, Constant)
+        )
+    )

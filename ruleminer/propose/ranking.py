@@ -1,0 +1,182 @@
+"""Which rule is meant: posterior = prior × likelihood, for single rules and for unions of rules.
+
+Three rankers share the pool, the output and, but for `coverage`, the likelihood:
+
+    coverage   positives derived less negatives hit; ties go to the shorter rule
+    evidence   prior: description length, names, keys           likelihood: the size principle with noise
+    neural     prior: the trained model, description length     likelihood: the same
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from ruleminer.propose.evidence import DRAWN, GIVEN, Floats, log_likelihood, log_spared, universe_size
+from ruleminer.propose.pool import Pool
+from ruleminer.propose.prior import Prior, PriorWeights
+from ruleminer.rules.printer import rule_text
+
+Ints = NDArray[np.int64]
+UnionSize = Callable[[Sequence[int]], int | None]
+
+UNION_COST = 2.0  # nats for each rule after the first, beside its own prior
+_LONGEST_UNION = 4
+_STARTS, _PARTNERS = 3, 12
+_LEAST_LOG_P = -14.0  # below this the model only says "no"
+
+
+class Ranker(StrEnum):
+    """What orders the rules of a predicate."""
+
+    COVERAGE = "coverage"
+    EVIDENCE = "evidence"
+    NEURAL = "neural"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A pool with all that ranking asks of it; arrays have a place per rule."""
+
+    pool: Pool
+    sizes: Floats  # facts each rule derives in the live database
+    priors: tuple[Prior, ...]
+    model: Floats | None  # log p of each rule by the trained model, if there is one
+    rows: int  # of the whole database
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The rules of a pool in order, best first, and what led to it; arrays have a place per rule of the pool."""
+
+    ranker: Ranker
+    order: Ints
+    posterior: Floats  # share among all hypotheses
+    log_prior: Floats
+    log_likelihood: Floats
+    chosen: tuple[int, ...]  # the proposal: one rule, or the rules of a union
+    chosen_posterior: float
+
+
+def rank(
+    judged: Judged,
+    ranker: Ranker,
+    weights: PriorWeights | None = None,
+    *,
+    seen: Sequence[int] | None = None,
+    union_size: UnionSize | None = None,
+) -> Ranking:
+    """Rank the rules by the positives (or those of them that are `seen`); unions compete if their size can be asked."""
+    weights = weights or PriorWeights()
+    pool = judged.pool
+    covers = pool.covers if seen is None else pool.covers[:, list(seen)]
+    if ranker is Ranker.COVERAGE:
+        return _by_coverage(judged, covers)
+    prior = log_prior(judged, ranker, weights, covers.shape[1])
+    likelihood = _likelihood(judged, covers)
+    likelihood[~covers.any(axis=1)] -= 0.0 if covers.shape[1] == 0 else math.inf
+    scores = prior + likelihood
+    order = np.array(sorted(range(len(scores)), key=lambda i: (-scores[i], _ties(judged, i))), np.int64)
+    chosen: tuple[int, ...] = (int(order[0]),)
+    hypotheses = [float(score) for score in scores]
+    if union_size is not None:
+        unions = _unions(judged, covers, prior, scores, order, union_size)
+        hypotheses += unions.values()
+        best = max(unions, key=lambda rules: unions[rules], default=None)
+        if best is not None and unions[best] > scores[chosen[0]]:
+            chosen = best
+            score = unions[best]
+        else:
+            score = float(scores[chosen[0]])
+    else:
+        score = float(scores[chosen[0]])
+    total = float(logsumexp(hypotheses))
+    posterior = np.exp(scores - total)
+    return Ranking(ranker, order, posterior, prior, likelihood, chosen, math.exp(score - total))
+
+
+def log_prior(judged: Judged, ranker: Ranker, weights: PriorWeights, examples: int) -> Floats:
+    """Each rule's log prior, up to a constant."""
+    if ranker is Ranker.NEURAL and judged.model is not None:
+        plain = np.array([prior.total(weights, examples, with_names=False) for prior in judged.priors])
+        share = 1.0 / (1.0 + examples / weights.fade)
+        return np.asarray(plain + share * np.maximum(judged.model, _LEAST_LOG_P))
+    return np.array([prior.total(weights, examples) for prior in judged.priors])
+
+
+def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:
+    pool, positives = judged.pool, covers.shape[1]
+    universe = max(universe_size(judged.sizes, positives), float(judged.rows))
+    likelihood = log_likelihood(covers.sum(axis=1).astype(float), positives, judged.sizes, universe)
+    for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
+        if which.any():
+            likelihood += log_spared(pool.hits[:, which].sum(axis=1).astype(float), int(which.sum()), expected)
+    return likelihood
+
+
+def _unions(
+    judged: Judged, covers: NDArray[np.bool_], prior: Floats, scores: Floats, order: Ints, union_size: UnionSize
+) -> dict[tuple[int, ...], float]:
+    """Unions grown from the best rules, one rule at a time, as long as the posterior rises; with their scores."""
+    found: dict[tuple[int, ...], float] = {}
+    positives = covers.shape[1]
+    for start in order[:_STARTS]:
+        union, score = (int(start),), float(scores[start])
+        while len(union) < _LONGEST_UNION:
+            left = ~covers[list(union)].any(axis=0)
+            gains = covers[:, left].sum(axis=1)
+            partners = [int(i) for i in np.argsort(-(prior + 3.0 * gains), kind="stable") if gains[i] >= 2]
+            better: tuple[float, tuple[int, ...]] | None = None
+            for partner in partners[:_PARTNERS]:
+                rules = (*union, partner)
+                value = _union_score(judged, covers, prior, rules, positives, union_size)
+                if value is not None:
+                    found[tuple(sorted(rules))] = value
+                    if value > score and (better is None or value > better[0]):
+                        better = value, rules
+            if better is None:
+                break
+            score, union = better
+    return found
+
+
+def _union_score(
+    judged: Judged,
+    covers: NDArray[np.bool_],
+    prior: Floats,
+    rules: tuple[int, ...],
+    positives: int,
+    union_size: UnionSize,
+) -> float | None:
+    size = union_size(rules)
+    if size is None:
+        return None
+    pool = judged.pool
+    universe = max(universe_size(judged.sizes, positives), float(judged.rows))
+    covered = np.array([covers[list(rules)].any(axis=0).sum()], float)
+    value = log_likelihood(covered, positives, np.array([float(size)]), universe)
+    for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
+        if which.any():
+            hits = np.array([pool.hits[list(rules)][:, which].any(axis=0).sum()], float)
+            value += log_spared(hits, int(which.sum()), expected)
+    return float(value[0]) + float(prior[list(rules)].sum()) - UNION_COST * (len(rules) - 1)
+
+
+def _by_coverage(judged: Judged, covers: NDArray[np.bool_]) -> Ranking:
+    net = covers.sum(axis=1).astype(float) - judged.pool.hits.sum(axis=1)
+    order = np.array(sorted(range(len(net)), key=lambda i: (-net[i], _ties(judged, i))), np.int64)
+    share = covers.mean(axis=1) if covers.shape[1] else np.zeros(len(net))
+    nothing = np.zeros(len(net))
+    best = int(order[0])
+    return Ranking(Ranker.COVERAGE, order, share, nothing, net, (best,), float(share[best]))
+
+
+def _ties(judged: Judged, i: int) -> tuple[int, str]:
+    text = rule_text(judged.pool.rules[i])
+    return len(text), text
