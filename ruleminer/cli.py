@@ -283,6 +283,34 @@ def evaluate(
         terminal.results.print(terminal.metrics_table(metrics))
 
 
+@app.command(epilog="Example: ruleminer validate --scenario rodi/cmt_renamed --mapping mapping.ttl --reasoning none")
+def validate(
+    scenario: Annotated[Path, typer.Option(help="A scenario folder with query pairs.")],
+    mapping: Annotated[Path, typer.Option(help="An R2RML mapping, ours or another tool's.")],
+    db: Annotated[
+        str | None, typer.Option("--db", help="A live database; default: the scenario's own, in DuckDB.")
+    ] = None,
+    schema: SchemaOption = None,
+    reasoning: Annotated[str, typer.Option(help="none, rdfs or structural.")] = "rdfs",
+    timeout: TimeoutOption = 300.0,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a mapping and score its triples as RODI does: every SPARQL query against the SQL query it stands for."""
+    from ruleminer import terminal
+    from ruleminer.propose.validation.validate import validate_mapping
+
+    with terminal.progress_bars(quiet or as_json) as progress:
+        result = validate_mapping(
+            mapping, scenario, db=db, schema=schema, reasoning=reasoning, timeout=timeout, progress=progress
+        )
+    if as_json:
+        _print_json(asdict(result))
+        return
+    for drawn in terminal.validation_tables(result):
+        terminal.results.print(drawn)
+
+
 @app.command(epilog="Example: ruleminer demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The folder to leave everything in.")] = Path("demo"),

@@ -22,6 +22,7 @@ from ruleminer.problem.schema import Schema, Table
 if TYPE_CHECKING:
     from ruleminer.bench.frame import BenchInfo
     from ruleminer.demo import DemoResult, Learned
+    from ruleminer.propose.validation.validate import QueryResult, ValidationResult
 
 # In a pipe or a file there is no terminal to be as wide as.
 _WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
@@ -166,6 +167,38 @@ def metrics_table(metrics: Mapping[str, Any]) -> RichTable:
     rows += [(f"H@{k}", metrics[f"hit_pos_{k}"], metrics[f"hit_neg_{k}"]) for k in (1, 5, 10)]
     title = f"{metrics['facts']:,} facts of the {metrics['split']} split · at best {metrics['ceiling_pos']:.3f}"
     return table(title, ("", "an allowed rule", "a forbidden rule"), ((n, f"{p:.3f}", f"{q:.3f}") for n, p, q in rows))
+
+
+def validation_tables(result: ValidationResult) -> list[RichTable | str]:
+    """The score by category, the queries that are not perfect, what was left out, and all in one line."""
+    perfect = sum(query.perfect for query in result.queries)
+    headings = ("category", "queries", "precision", "recall", "F")
+    averages = [(name, a.queries, a.precision, a.recall, a.f1) for name, a in result.categories.items()]
+    averages.append(("All", len(result.queries), result.precision, result.recall, result.f1))
+    rows = ((name, count, *(f"{value:.4f}" for value in scores)) for name, count, *scores in averages)
+    drawn: list[RichTable | str] = []
+    wrong = [query for query in result.queries if not query.perfect]
+    if wrong:
+        details = ("query", "asks for", "precision", "recall", "SPARQL", "SQL", "missing, such as", "too much, such as")
+        drawn.append(table("Queries with another result", details, map(_validation_row, wrong)))
+    title = f"{result.scenario} · reasoning: {result.reasoning}"
+    drawn.append(table(title, headings, rows))
+    drawn += [escape(f"note: {note}") for note in result.notes]
+    memory = f", {result.peak_memory_mb:,.0f} MB at most" if result.peak_memory_mb else ""
+    drawn.append(
+        f"F {result.f1:.4f} (rows matched one to one: {result.strict_f1:.4f}), reasoning {result.reasoning}; {perfect} of "
+        f"{len(result.queries)} queries exact; {result.triples:,} triples and {result.inferred:,} inferred in "
+        f"{result.seconds:.1f} s{memory}"
+    )
+    return drawn
+
+
+def _validation_row(query: QueryResult) -> tuple[object, ...]:
+    def shown(rows: tuple[tuple[str | None, ...], ...]) -> str:
+        return "; ".join(", ".join(str(value)[:60] for value in row) for row in rows[:2])
+
+    counts = (f"{query.precision:.3f}", f"{query.recall:.3f}", query.sparql_rows, query.sql_rows)
+    return (query.name, query.target or "", *counts, query.error or shown(query.missing), shown(query.extra))
 
 
 def step(line: str) -> None:

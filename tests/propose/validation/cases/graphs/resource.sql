@@ -1,0 +1,3 @@
+CREATE TABLE item (id INTEGER, shelf VARCHAR(20));
+INSERT INTO item VALUES (1, 'top');
+INSERT INTO item VALUES (2, NULL);

@@ -1,0 +1,7 @@
+CREATE TABLE paper (id INTEGER, chair INTEGER, venue INTEGER);
+CREATE TABLE person (id INTEGER, venue INTEGER, name VARCHAR(20));
+INSERT INTO paper VALUES (1, 7, 100);
+INSERT INTO paper VALUES (2, 8, 100);
+INSERT INTO paper VALUES (3, NULL, 100);
+INSERT INTO person VALUES (7, 100, 'Ada');
+INSERT INTO person VALUES (8, 999, 'Bob');
