@@ -42,12 +42,16 @@ def column_types(schema: Schema) -> TypeOf:
 def mapping_texts(
     mapping: Mapping, dialect: str, types: TypeOf, url: str | None = None, schema: str | None = None
 ) -> dict[str, str]:
-    """The files of a mapping by name. With the database's URL, also where it is, without the password."""
+    """The files of a mapping by name. With the database's URL, also where it is, without the password.
+
+    `schema` is where the tables are: the views name it, and Ontop is told to look there. The others leave it to the
+    connection (docs/exports.md).
+    """
     texts = {
         "mapping.ttl": r2rml_text(mapping, dialect, types),
         "mapping.obda": obda_text(mapping, dialect, types),
         "mapping.yarrrml.yml": yarrrml_text(mapping, dialect, types),
-        "mapping.sql": views_text(mapping, dialect, types),
+        "mapping.sql": views_text(mapping, dialect, types, schema),
         "mapping.rules": rules_text(mapping),
     }
     if url is not None:

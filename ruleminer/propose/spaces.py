@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -55,21 +56,25 @@ def _split(
 ) -> list[tuple[str, str, list[str]]]:
     """Name, reason and classes of each space of a hierarchy: one, unless its keys are known to be unrelated."""
     below = {iri: set(ontology.descendants(iri)) & set(hierarchy) for iri in hierarchy}
-    top = _topmost(hierarchy, below)
+    top = _topmost(ontology, hierarchy, below)
     groups = _related([iri for iri in hierarchy if iri in uses], below, uses, keys)
     own = [group for group in groups if any(keys.is_entity_key(place) for iri in group for place in uses[iri])]
     if len(own) < 2:
         others = [local_name(iri) for iri in hierarchy if iri != top]
         listed = f" and {others[0]}" if len(others) == 1 else f" and the {len(others)} classes of its hierarchy"
-        return [(local_name(top), local_name(top) + (listed if others else ""), hierarchy)]
+        return [(local_name(top), local_name(top) + (listed if others else ""), _from(top, hierarchy))]
     spaces, left = [], set(hierarchy)
     for group in groups:
-        head = _topmost(group, below)
+        head = _topmost(ontology, group, below)
         members = [iri for iri in hierarchy if iri in left and (iri in group or any(iri in below[g] for g in group))]
         left -= set(members)
         why = f"{local_name(head)}, apart from other {local_name(top)}: no foreign key relates their keys"
-        spaces.append((local_name(head), why, members))
-    return [*spaces, (local_name(top), f"{local_name(top)}, where nothing tells more", sorted(left))]
+        spaces.append((local_name(head), why, _from(head, members)))
+    return [*spaces, (local_name(top), f"{local_name(top)}, where nothing tells more", _from(top, sorted(left)))]
+
+
+def _from(first: str, members: list[str]) -> list[str]:
+    return sorted(members, key=lambda iri: iri != first)
 
 
 def _related(
@@ -89,9 +94,10 @@ def _related(
     return list(groups.values())
 
 
-def _topmost(classes: Iterable[str], below: Mapping[str, set[str]]) -> str:
-    """The class with most classes below it; of equals, the first by IRI."""
-    return min(classes, key=lambda iri: (-len(below[iri]), iri))
+def _topmost(ontology: Ontology, classes: Iterable[str], below: Mapping[str, set[str]]) -> str:
+    """The class with most classes below it; of equivalents, the one with most children of its own; then by IRI."""
+    children = Counter(parent for term in ontology.classes for parent in term.parents)
+    return min(classes, key=lambda iri: (-len(below[iri]), -children[iri], iri))
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 
 from sqlglot import exp
@@ -29,6 +29,7 @@ _NATURAL = {
     Kind.DATE: f"{XSD}date",
     Kind.TIMESTAMP: f"{XSD}dateTime",
 }
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FIXED_LENGTH = re.compile(r"(bp|n)?char(acter)?\b(?! varying)", re.IGNORECASE)
 
 Place = tuple[int, str]
@@ -52,26 +53,44 @@ class Body:
 
     @cached_property
     def signature(self) -> object:
-        """Equal for rules whose subjects are the same and whose rows differ at most in NULLs of their objects."""
-        needed = {v: places for v, places in self.places.items() if v not in self.optional}
-        subject = tuple(p if isinstance(p, str) else self.places[p][0] for p in self.rule.subject.parts)
-        return (
-            tuple(atom.table for atom in self.atoms),
-            frozenset(self.constants),
-            frozenset(frozenset(places) for places in needed.values()),
-            subject,
-            self.rule.subject.spelled,
-        )
+        """Equal for rules with the same subjects and the same rows: their triples can come from one query."""
+        free = variables_of(self.rule.object) - variables_of(self.rule.subject)
+        needed = [
+            frozenset(places)
+            for variable, places in self.places.items()
+            if variable not in free or len(places) > 1 or self.type_of(places[0]).nullable
+        ]
+        tables = tuple(atom.table for atom in self.atoms)
+        return tables, frozenset(self.constants), frozenset(needed), self.subject
 
     @cached_property
-    def optional(self) -> frozenset[Variable]:
-        """Variables that only give the object its value: where they are NULL, other triples of the row stay."""
-        subject, target = variables_of(self.rule.subject), variables_of(self.rule.object)
-        return frozenset(v for v, places in self.places.items() if len(places) == 1 and v in target - subject)
+    def subject(self) -> object:
+        """The subject with columns for its variables."""
+        subject = self.rule.subject
+        parts = tuple(part if isinstance(part, str) else self.places[part][0] for part in subject.parts)
+        return parts, subject.spelled
 
-    def from_tables(self) -> exp.Select:
+    @cached_property
+    def whole_table(self) -> str | None:
+        """The table, if its rows and columns can be taken just as they are, NULLs left to the engine."""
+        used = variables_of(self.rule.subject) | variables_of(self.rule.object)
+        places = [place for places in self.places.values() for place in places]
+        names = [self.atoms[0].table, *(column for _, column in places)]
+        if len(self.atoms) > 1 or self.constants or set(self.places) != used or len(places) != len(used):
+            return None
+        if not all(map(_PLAIN_NAME.fullmatch, names)) or not all(map(self.is_text_already, places)):
+            return None
+        if isinstance(self.rule.object, Literal) and len(self.rule.object.parts) != 1:
+            return None
+        # Integers with NULLs become floats in some engines.
+        floats = any(self.type_of(place).kind is Kind.INTEGER and self.type_of(place).nullable for place in places)
+        return None if floats else self.atoms[0].table
+
+    def from_tables(self, schema: str | None = None) -> exp.Select:
+        """The body's tables, joined; without columns yet."""
+        place = {} if schema is None else {"db": identifier(schema)}
         tables = [
-            exp.alias_(exp.Table(this=identifier(atom.table)), f"t{number}", table=True)
+            exp.alias_(exp.Table(this=identifier(atom.table), **place), f"t{number}", table=True)
             for number, atom in enumerate(self.atoms, start=1)
         ]
         statement = exp.select().from_(tables[0])
@@ -90,15 +109,13 @@ class Body:
             for place in places[1:]:
                 yield places[0], place
 
-    def conditions(self, required: Iterable[Place]) -> Iterable[exp.Expression]:
-        """Constants and joins of the rule; NOT NULL for what must be there, `required` included."""
+    def conditions(self) -> Iterator[exp.Expression]:
+        """The rule's constants, and no NULL in any column that it names."""
         for place, constant in self.constants:
             yield exp.EQ(this=self.column(place), expression=constant_sql(constant, self.dialect))
-        required = set(required)
-        for variable, places in self.places.items():
-            first = places[0]
-            if (variable not in self.optional or first in required) and self.type_of(first).nullable:
-                yield exp.Is(this=self.column(first), expression=exp.Null()).not_()
+        for places in self.places.values():
+            if self.type_of(places[0]).nullable:
+                yield exp.Is(this=self.column(places[0]), expression=exp.Null()).not_()
         for first, second in self.equalities():
             if first[0] == second[0]:  # the others are in the joins
                 yield exp.EQ(this=self.column(first), expression=self.column(second))
@@ -114,12 +131,11 @@ class Body:
         kind = self.type_of(place)
         return as_text(column) if kind.kind is Kind.TEXT and not kind.is_text else column
 
-    def is_text_already(self, place: Place, not_null: bool) -> bool:
-        """Whether any engine's text of the column is the right one. Integers with NULLs are not: some read floats."""
+    def is_text_already(self, place: Place) -> bool:
+        """Whether any engine's text of the column, where it is not NULL, is the right one."""
         kind = self.type_of(place)
-        if kind.kind is Kind.TEXT:
-            return kind.is_text and not _FIXED_LENGTH.match(kind.sql_type)
-        return kind.kind is Kind.INTEGER and (not_null or not kind.nullable)
+        is_text = kind.kind is Kind.TEXT and kind.is_text and not _FIXED_LENGTH.match(kind.sql_type)
+        return is_text or kind.kind is Kind.INTEGER
 
     def text_of(self, variable: Variable, datatype: str | None, spelled: bool) -> exp.Expression:
         """The text that a variable's value has in the triple."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping as Dict
 
 from ruleminer.rules.export.body import XSD
-from ruleminer.rules.export.prefixes import prefixes_in_use, short_iri
+from ruleminer.rules.export.prefixes import prefixes_in_use, written_iri
 from ruleminer.rules.export.triples import IriMap, TriplesMap, ValueMap, mapped_terms, triples_maps
 from ruleminer.rules.mapping import Mapping
 from ruleminer.rules.sql import TypeOf
@@ -38,16 +38,12 @@ def properties_text(jdbc_url: str, driver: str, user: str | None) -> str:
 def _target(triples_map: TriplesMap, prefixes: Dict[str, str]) -> str:
     def pairs() -> Iterator[str]:
         for term in triples_map.classes:
-            yield f"a {_term(term, prefixes)}"
+            yield f"a {written_iri(term, prefixes)}"
         for term, target in triples_map.links:
             what = _iri(target) if isinstance(target, IriMap) else _value(target, prefixes)
-            yield f"{_term(term, prefixes)} {what}"
+            yield f"{written_iri(term, prefixes)} {what}"
 
     return f"{_iri(triples_map.subject)} {' ; '.join(pairs())} ."
-
-
-def _term(iri: str, prefixes: Dict[str, str]) -> str:
-    return short_iri(iri, prefixes) or f"<{iri}>"
 
 
 def _iri(iri: IriMap) -> str:
@@ -55,7 +51,7 @@ def _iri(iri: IriMap) -> str:
 
 
 def _value(value: ValueMap, prefixes: Dict[str, str]) -> str:
-    return f"{{{value.column.name}}}" + (f"^^{_term(value.datatype, prefixes)}" if value.datatype else "")
+    return f"{{{value.column.name}}}" + (f"^^{written_iri(value.datatype, prefixes)}" if value.datatype else "")
 
 
 def _property(value: str) -> str:

@@ -13,14 +13,13 @@ from collections.abc import Mapping as Dict
 from sqlglot import exp
 
 from ruleminer.rules.export.body import XSD
-from ruleminer.rules.export.prefixes import prefixes_in_use, short_iri
+from ruleminer.rules.export.prefixes import prefixes_in_use, written_iri
 from ruleminer.rules.export.triples import IriMap, Ref, TriplesMap, ValueMap, mapped_terms, triples_maps
 from ruleminer.rules.mapping import Mapping
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import TypeOf
 
 _OWN = {"rr": "http://www.w3.org/ns/r2rml#", "map": "urn:ruleminer:map:"}
-_NOT_IN_IRIREF = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f\x85\u2028\u2029]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
@@ -45,12 +44,12 @@ def _triples_map(triples_map: TriplesMap, dialect: str, prefixes: Dict[str, str]
     else:
         query = _sql_string(triples_map.query, dialect)
         yield f"    rr:logicalTable [ a rr:LogicalTable, rr:R2RMLView ; rr:sqlQuery {query} ] ;"
-    classes = "".join(f" ; rr:class {_iri(term, prefixes)}" for term in triples_map.classes)
+    classes = "".join(f" ; rr:class {written_iri(term, prefixes)}" for term in triples_map.classes)
     subject = f"    rr:subjectMap [ a rr:SubjectMap, rr:TermMap ; {_iri_map(triples_map.subject)}{classes} ]"
     yield subject + (" ;" if triples_map.links else " .")
     for number, (term, target) in enumerate(triples_map.links, start=1):
         terms = _iri_map(target) if isinstance(target, IriMap) else _value_map(target, prefixes)
-        yield f"    rr:predicateObjectMap [ a rr:PredicateObjectMap ; rr:predicate {_iri(term, prefixes)} ;"
+        yield f"    rr:predicateObjectMap [ a rr:PredicateObjectMap ; rr:predicate {written_iri(term, prefixes)} ;"
         end = " ;" if number < len(triples_map.links) else " ."
         yield f"        rr:objectMap [ a rr:ObjectMap, rr:TermMap ; {terms} ] ]{end}"
 
@@ -63,11 +62,11 @@ def _iri_map(iri: IriMap) -> str:
             template = "".join(_escaped(p) if isinstance(p, str) else f"{{{_escaped(_quoted(p))}}}" for p in parts)
             return f"rr:template {_string(template)} ; rr:termType rr:IRI"
         case parts:
-            return f"rr:constant <{_iri_ref(''.join(map(str, parts)))}>"
+            return f"rr:constant {written_iri(''.join(map(str, parts)), {})}"
 
 
 def _value_map(value: ValueMap, prefixes: Dict[str, str]) -> str:
-    datatype = f" ; rr:datatype {_iri(value.datatype, prefixes)}" if value.datatype else ""
+    datatype = f" ; rr:datatype {written_iri(value.datatype, prefixes)}" if value.datatype else ""
     return f"rr:column {_string(_quoted(value.column))} ; rr:termType rr:Literal{datatype}"
 
 
@@ -79,14 +78,6 @@ def _quoted(column: Ref) -> str:
 def _escaped(text: str) -> str:
     """Text as it stands in an R2RML template."""
     return re.sub(r"[{}\\]", r"\\\g<0>", text)
-
-
-def _iri(iri: str, prefixes: Dict[str, str]) -> str:
-    return short_iri(iri, prefixes) or f"<{_iri_ref(iri)}>"
-
-
-def _iri_ref(iri: str) -> str:
-    return _NOT_IN_IRIREF.sub(lambda match: f"\\u{ord(match.group()):04X}", iri)
 
 
 def _string(text: str) -> str:

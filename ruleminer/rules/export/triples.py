@@ -1,7 +1,7 @@
 """A mapping as triples maps: logical tables and the terms made of their rows, for R2RML, OBDA and YARRRML alike.
 
-Rules with the same subject and the same rows share one triples map. Columns of a query have plain lower-case names
-and hold the text that the triple is to have, so that no engine's own ideas of case, NULL or number formats matter.
+Rules with the same subject and the same rows share one triples map. A query returns no NULL, its columns have plain
+lower-case names and hold the text that the triple is to have: no engine's own idea of case, NULL or numbers matters.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ruleminer.rules.export.body import Body, Place, variables_of
+from ruleminer.rules.export.body import Body
 from ruleminer.rules.mapping import Iri, Literal, Mapping
 from ruleminer.rules.sql import TypeOf, identifier
 from ruleminer.rules.values import Rule, Variable
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -62,9 +61,12 @@ def triples_maps(mapping: Mapping, dialect: str, types: TypeOf, tables: bool = T
     groups: dict[object, list[Body]] = {}
     for rule in mapping.rules:
         body = Body(rule, dialect, types)
-        groups.setdefault(body.signature, []).append(body)
+        table = body.whole_table if tables else None
+        groups.setdefault((table, body.subject) if table else body.signature, []).append(body)
     taken: set[str] = set()
-    return tuple(_triples_map(bodies, dialect, tables, taken) for bodies in groups.values())
+    return tuple(
+        _triples_map(bodies, dialect, bodies[0].whole_table if tables else None, taken) for bodies in groups.values()
+    )
 
 
 def mapped_terms(maps: Iterable[TriplesMap]) -> Iterator[str]:
@@ -93,12 +95,11 @@ def plain_words(text: str, default: str) -> str:
     return words if words and not words[0].isdigit() else f"{default}{'_' if words else ''}{words}"
 
 
-def _triples_map(bodies: list[Body], dialect: str, tables: bool, taken: set[str]) -> TriplesMap:
+def _triples_map(bodies: list[Body], dialect: str, table: str | None, taken: set[str]) -> TriplesMap:
     first = bodies[0]
     classes = [body.rule.term for body in bodies if body.rule.object is None]
     name = unique_name(_map_name(classes[0] if classes else first.rule.term), taken)
-    table = _whole_table(bodies) if tables else None
-    columns = _Columns(dialect, _required(bodies), by_name=table is not None)
+    columns = _Columns(dialect, by_name=table is not None)
     subject = columns.iri(first, first.rule.subject)
     links: list[tuple[str, IriMap | ValueMap]] = []
     for body in bodies:
@@ -107,48 +108,23 @@ def _triples_map(bodies: list[Body], dialect: str, tables: bool, taken: set[str]
         elif body.rule.object is not None:
             links.append((body.rule.term, columns.value(body, body.rule.object)))
     selected = [exp.alias_(value, identifier(alias)) for alias, value in columns.selected.values()]
-    query = first.from_tables().select(*selected).where(*first.conditions(_required(bodies)))
+    selected = selected or [exp.alias_(exp.Literal.number(1), identifier("value"))]  # all terms are constant
     return TriplesMap(
         name,
         tuple(dict.fromkeys(body.rule.rule for body in bodies)),
         table,
-        query,
+        first.from_tables().select(*selected).where(*first.conditions()),
         subject,
         tuple(dict.fromkeys(classes)),
         tuple(dict.fromkeys(links)),
     )
 
 
-def _required(bodies: list[Body]) -> frozenset[Place]:
-    """The optional columns that every rule of the map needs: a row without them gives no triple."""
-    needs = [{body.places[variable][0] for variable in body.optional} for body in bodies]
-    return frozenset(set.intersection(*needs))
-
-
-def _whole_table(bodies: list[Body]) -> str | None:
-    """The table, if its rows and columns can be taken just as they are."""
-    first = bodies[0]
-    used = [
-        body.places[v][0] for body in bodies for v in variables_of(body.rule.subject) | variables_of(body.rule.object)
-    ]
-    names = [first.atoms[0].table, *(column for _, column in used)]
-    simple = (
-        len(first.atoms) == 1
-        and not first.constants
-        and all(len(places) == 1 for places in first.places.values())
-        and set(first.places) <= variables_of(first.rule.subject) | first.optional
-        and all(_PLAIN_NAME.fullmatch(name) for name in names)
-        and all(first.is_text_already(place, not_null=False) for place in used)
-        and not any(isinstance(b.rule.object, Literal) and len(b.rule.object.parts) != 1 for b in bodies)
-    )
-    return first.atoms[0].table if simple else None
-
-
 class _Columns:
     """The columns a triples map needs, each under one name."""
 
-    def __init__(self, dialect: str, required: frozenset[Place], by_name: bool) -> None:
-        self.dialect, self.required, self.by_name = dialect, required, by_name
+    def __init__(self, dialect: str, by_name: bool) -> None:
+        self.dialect, self.by_name = dialect, by_name
         self.selected: dict[str, tuple[str, exp.Expression]] = {}
         self.taken: set[str] = set()
 
@@ -173,7 +149,7 @@ class _Columns:
             if self.by_name:
                 return self._named(place[1], body.column(place))
             wanted = plain_words(place[1], "value")
-            if body.is_text_already(place, not_null=variable not in body.optional or place in self.required):
+            if body.is_text_already(place):
                 text = body.column(place)
         return self._named(wanted, text)
 

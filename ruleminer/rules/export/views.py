@@ -35,11 +35,24 @@ $$;""",
     CASE WHEN REGEXP_FULL_MATCH(piece, '[A-Za-z0-9._~-]') OR UNICODE(piece) > 159 THEN piece
     ELSE URL_ENCODE(piece) END), '');""",
 }
-_SPECIAL = "%" + "".join(chr(code) for code in (*range(1, 0x80),) if not (chr(code).isalnum() or chr(code) in "-._~%"))
+# SQLite has no functions to define, but can count through a text.
+_SQLITE_ENCODED = """WITH RECURSIVE pieces(at, piece, done) AS (
+  SELECT 0, '', '' UNION ALL
+  SELECT at + 1, SUBSTR({text}, at + 1, 1), done || CASE
+    WHEN piece GLOB '[A-Za-z0-9._~-]' OR UNICODE(piece) > 159 THEN piece
+    WHEN LENGTH(HEX(piece)) = 4 THEN '%' || SUBSTR(HEX(piece), 1, 2) || '%' || SUBSTR(HEX(piece), 3)
+    WHEN piece <> '' THEN '%' || HEX(piece) ELSE '' END
+  FROM pieces WHERE at <= LENGTH({text})
+) SELECT done FROM pieces ORDER BY at DESC LIMIT 1"""
 
 
-def views_text(mapping: Mapping, dialect: str, types: TypeOf) -> str:
-    """The statements that make the views, for a database of this dialect, whose columns `types` tells."""
+def views_text(mapping: Mapping, dialect: str, types: TypeOf, schema: str | None = None) -> str:
+    """The statements that make the views, for a database of this dialect, whose columns `types` tells.
+
+    `schema` is where the tables are. DuckDB must know, or would look for them among the views.
+    """
+    if schema is None and dialect == "duckdb":
+        schema = "main"
     names = _view_names(mapping)
     statements = [] if dialect == "sqlite" else [f'CREATE SCHEMA IF NOT EXISTS "{SCHEMA}";']
     if dialect in _FUNCTIONS and any(_needs_encoding(rule, dialect, types) for rule in mapping.rules):
@@ -50,8 +63,9 @@ def views_text(mapping: Mapping, dialect: str, types: TypeOf) -> str:
         if dialect != "sqlite":
             view = f'"{SCHEMA}".{view}'
         comments = "".join(f"-- {rule_text(rule.rule)}\n" for rule in rules)
-        union = "\nUNION\n".join(_select(rule, dialect, types, len(rules) == 1) for rule in rules)
-        statements.append(f"{comments}CREATE VIEW {view} AS\n{union};")
+        union = "\nUNION\n".join(_select(Body(rule, dialect, types), schema, len(rules) == 1) for rule in rules)
+        create = f"DROP VIEW IF EXISTS {view};\nCREATE VIEW" if dialect == "sqlite" else "CREATE OR REPLACE VIEW"
+        statements.append(f"{comments}{create} {view} AS\n{union};")
     return "\n\n".join(statements) + "\n"
 
 
@@ -66,15 +80,14 @@ def _view_names(mapping: Mapping) -> dict[str, str]:
     return names
 
 
-def _select(rule: TripleRule, dialect: str, types: TypeOf, distinct: bool) -> str:
-    body = Body(rule, dialect, types)
+def _select(body: Body, schema: str | None, distinct: bool) -> str:
+    rule, dialect = body.rule, body.dialect
     columns = [exp.alias_(_iri_text(body, rule.subject), identifier("subject"))]
     if isinstance(rule.object, Iri):
         columns.append(exp.alias_(_iri_text(body, rule.object), identifier("object")))
     elif rule.object is not None:
         columns.append(exp.alias_(body.literal_text(rule.object), identifier("object")))
-    required = {body.places[variable][0] for variable in body.optional}
-    query = body.from_tables().select(*columns).where(*body.conditions(required))
+    query = body.from_tables(schema).select(*columns).where(*body.conditions())
     return (query.distinct() if distinct else query).sql(dialect, pretty=query.sql(dialect).isprintable())
 
 
@@ -96,10 +109,8 @@ def _encoded(body: Body, variable: Variable, spelled: bool) -> exp.Expression:
     if body.dialect != "sqlite":
         function = exp.Anonymous(this="iri_safe", expressions=[text])
         return exp.Dot(this=identifier(SCHEMA), expression=function)
-    for special in _SPECIAL:  # % first, or what the others become would be encoded again
-        found = text_sql(special, body.dialect)
-        text = exp.Anonymous(this="REPLACE", expressions=[text, found, exp.Literal.string(f"%{ord(special):02X}")])
-    return text
+    encoded = exp.maybe_parse(_SQLITE_ENCODED.format(text=text.sql("sqlite")), into=exp.Select, dialect="sqlite")
+    return encoded.subquery()
 
 
 def _has_specials(body: Body, variable: Variable) -> bool:

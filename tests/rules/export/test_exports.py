@@ -1,0 +1,81 @@
+"""Mappings in every language: a folder per case, with the rules and what each language makes of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import rdflib
+
+from ruleminer.rules.export.obda import obda_text, properties_text
+from ruleminer.rules.export.r2rml import r2rml_text
+from ruleminer.rules.export.text import rules_text
+from ruleminer.rules.export.views import views_text
+from ruleminer.rules.export.yarrrml import yarrrml_text
+from ruleminer.rules.mapping import Mapping, iri_safe
+from ruleminer.rules.parser import parse_rules
+from ruleminer.rules.sql import TypeOf
+
+from .small_mappings import mapping_of, types
+
+CASES = sorted((Path(__file__).parent.parent.parent / "fixtures" / "exports").iterdir())
+LANGUAGES: dict[str, Callable[[Mapping, str, TypeOf], str]] = {
+    "mapping.ttl": r2rml_text,
+    "mapping.obda": obda_text,
+    "mapping.yarrrml.yml": yarrrml_text,
+    "mapping.sql": views_text,
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_mappings_and_their_texts(case: Path, language: str) -> None:
+    """RULEMINER_WRITE_FIXTURES=1 writes what the code makes of the rules now; then look at it."""
+    text = LANGUAGES[language](mapping_of((case / "mapping.rules").read_text("utf-8")), "postgres", types)
+    if os.environ.get("RULEMINER_WRITE_FIXTURES") == "1":
+        (case / language).write_text(text, "utf-8")
+    assert text == (case / language).read_text("utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_rules_are_written_so_that_they_read_back(case: Path) -> None:
+    text = (case / "mapping.rules").read_text("utf-8")
+    assert list(parse_rules(rules_text(mapping_of(text)))) == list(parse_rules(text))
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_each_node_of_the_r2rml_is_typed(case: Path, dialect: str) -> None:
+    mapping = mapping_of((case / "mapping.rules").read_text("utf-8"))
+    graph = rdflib.Graph().parse(data=r2rml_text(mapping, dialect, types), format="turtle")
+    rr = rdflib.Namespace("http://www.w3.org/ns/r2rml#")
+    for relation, kind in (
+        (rr.logicalTable, rr.LogicalTable),
+        (rr.subjectMap, rr.SubjectMap),
+        (rr.predicateObjectMap, rr.PredicateObjectMap),
+        (rr.objectMap, rr.ObjectMap),
+    ):
+        assert all((node, rdflib.RDF.type, kind) in graph for node in graph.objects(None, relation))
+        assert all((node, rdflib.RDF.type, rr.TriplesMap) in graph for node in graph.subjects(rr.subjectMap))
+
+
+def test_no_rules_make_an_empty_mapping() -> None:
+    empty = Mapping(())
+    assert len(rdflib.Graph().parse(data=r2rml_text(empty, "postgres", types), format="turtle")) == 0
+    assert yarrrml_text(empty, "postgres", types) == "mappings: {}\n"
+
+
+def test_properties_escape_what_java_would_misread() -> None:
+    text = properties_text("jdbc:duckdb:C:\\data\\né😀.duckdb", "org.duckdb.DuckDBDriver", None)
+    assert "jdbc.url=jdbc:duckdb:C:\\\\data\\\\n\\u00e9\\ud83d\\ude00.duckdb\n" in text
+    assert "jdbc.user" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "safe"),
+    [("a b", "a%20b"), ("1/2", "1%2F2"), ("100%", "100%25"), ("né", "né"), ("{x}", "%7Bx%7D"), ("\x85", "%C2%85")],
+)
+def test_values_in_iris_are_encoded_as_r2rml_says(value: str, safe: str) -> None:
+    assert iri_safe(value) == safe
