@@ -186,16 +186,16 @@ def validation_tables(result: ValidationResult) -> list[RichTable | str]:
     drawn += [escape(f"note: {note}") for note in result.notes]
     memory = f", {result.peak_memory_mb:,.0f} MB at most" if result.peak_memory_mb else ""
     drawn.append(
-        f"F {result.f1:.4f} (rows matched one to one: {result.strict_f1:.4f}), reasoning {result.reasoning}; {perfect} of "
-        f"{len(result.queries)} queries exact; {result.triples:,} triples and {result.inferred:,} inferred in "
-        f"{result.seconds:.1f} s{memory}"
+        f"F {result.f1:.4f} (rows matched one to one: {result.strict_f1:.4f}), reasoning {result.reasoning}; "
+        f"{perfect} of {len(result.queries)} queries exact; {result.triples:,} triples and {result.inferred:,} "
+        f"inferred in {result.seconds:.1f} s{memory}"
     )
     return drawn
 
 
 def _validation_row(query: QueryResult) -> tuple[object, ...]:
     def shown(rows: tuple[tuple[str | None, ...], ...]) -> str:
-        return "; ".join(", ".join(str(value)[:60] for value in row) for row in rows[:2])
+        return "; ".join(", ".join(" ".join(str(value).split())[:60] for value in row) for row in rows[:2])
 
     counts = (f"{query.precision:.3f}", f"{query.recall:.3f}", query.sparql_rows, query.sql_rows)
     return (query.name, query.target or "", *counts, query.error or shown(query.missing), shown(query.extra))
