@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,12 +15,15 @@ from sqlglot.errors import SqlglotError
 
 from ruleminer.errors import InputError
 from ruleminer.problem.database import Database
+from ruleminer.problem.engines.engine import one_line
 from ruleminer.problem.pair_sql import Place, branches, parse_pair_sql, read_sources
 from ruleminer.problem.pair_target import NoFacts
 from ruleminer.problem.schema import Column, nearest, quote_identifier
 from ruleminer.propose.validation.identifiers import Identifier, resolve
 from ruleminer.propose.validation.r2rml_values import LogicalTable
 from ruleminer.rules.values import Kind
+
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|\()", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,8 @@ def _names(letter: str, source: Source) -> str:
 
 def _query_source(query: str, database: Database) -> Source:
     inner = query.strip().rstrip(";").rstrip()
+    if not _QUERY.match(inner):
+        raise InputError(f"its rr:sqlQuery is not a query (SELECT, WITH or VALUES): {one_line(inner)[:60]}")
     source = _probed(inner, "its rr:sqlQuery", database)
     selected = _selected(inner, database.dialect)
     if len(selected) != len(source.columns):

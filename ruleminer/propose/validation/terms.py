@@ -19,7 +19,8 @@ Lexical = tuple[str, str | None]
 # RFC 3987: iunreserved stays, all else is percent-encoded (R2RML 7.3, "IRI-safe").
 _NOT_SAFE = re.compile(
     r"[^A-Za-z0-9\-._~\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
-    + "".join(f"{chr(plane << 16)}-{chr((plane << 16) | 0xFFFD)}" for plane in range(1, 15))
+    + "".join(f"{chr(plane << 16)}-{chr((plane << 16) | 0xFFFD)}" for plane in range(1, 14))
+    + "\U000e1000-\U000efffd"
     + "]"
 )
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
