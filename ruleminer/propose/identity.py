@@ -3,13 +3,14 @@
 Entities live in *spaces*, one IRI template each: `base + name + "/" + key`. A class hierarchy is one space, named after
 its root (of several roots, the one with most classes below it): classes that share an ancestor, a descendant or an
 equivalent are in one. It is split only if nothing the mapping derives lies above all its classes and the foreign
-keys of the schema tell that their keys have nothing to do with each other. A rule that spells an IRI keeps it.
+keys of the schema tell that their keys have nothing to do with each other. A rule that spells an IRI keeps it, and so
+does a column that holds whole IRIs (`iri_columns.py` finds them).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +35,7 @@ class IdentityPolicy:
     by_class: Mapping[str, Space]
     keys: KeySpaces
     by_key: Mapping[Place, tuple[Space, ...]]
+    whole_iris: frozenset[Place] = frozenset()
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
@@ -85,18 +87,24 @@ def identity_policy(
     overrides: Mapping[str, str],
     base: str | None = None,
     schema: Schema | None = None,
+    whole_iris: Collection[Place] = (),
 ) -> IdentityPolicy:
-    """The policy for the entities of some rules; `overrides` gives templates for classes, by their names."""
+    """The policy for the entities of some rules; `overrides` gives templates for classes, by their names.
+
+    `schema` tells which keys belong together, `whole_iris` which columns hold IRIs and not keys.
+    """
+    whole_iris = frozenset(whole_iris)
     base = _checked_base(base) if base else default_base(ontology)
     keys = key_spaces(rules, schema)
-    uses = _class_uses(ontology, rules)
+    uses = _class_uses(ontology, rules, whole_iris)
     by_class = class_spaces(ontology, base, uses, keys)
     _override(ontology, by_class, overrides)
     by_key: dict[Place, dict[Space, None]] = defaultdict(dict)
     for iri, places in uses.items():
         for place in places:
             by_key[keys.of(place)][by_class[iri]] = None
-    policy = IdentityPolicy(base, (), by_class, keys, {key: tuple(found) for key, found in by_key.items()})
+    deciding = {key: tuple(found) for key, found in by_key.items()}
+    policy = IdentityPolicy(base, (), by_class, keys, deciding, whole_iris)
     return _with_report(policy, ontology, rules)
 
 
@@ -147,6 +155,8 @@ def _entity(rule: Rule, place: int, ontology: Ontology, policy: IdentityPolicy) 
     parts = concat.parts if concat else (variable,)
     if spells_iri(rule, variable):
         return Iri(tuple(legal_iri_text(part) if isinstance(part, str) else part for part in parts), spelled=True)
+    if holds_iris(rule, variable, policy.whole_iris):
+        return Iri((variable,))
     space, _ = policy.space_of(rule, variable, _classes_at(ontology, rule, place))
     key = tuple(iri_safe(part) if isinstance(part, str) else part for part in parts)
     return replace(space.iri(*key), spelled=concat is not None)
@@ -157,6 +167,11 @@ def spells_iri(rule: Rule, variable: Variable) -> bool:
     concat = rule.definition_of(variable)
     first = concat.parts[0] if concat and concat.parts else None
     return isinstance(first, str) and is_absolute(first)
+
+
+def holds_iris(rule: Rule, variable: Variable, whole_iris: Collection[Place]) -> bool:
+    """Whether an argument comes from a column of whole IRIs."""
+    return rule.definition_of(variable) is None and places_of(rule, variable)[0] in whole_iris
 
 
 def _datatype(ontology: Ontology, term: Property) -> str | None:
@@ -174,16 +189,25 @@ def _classes_at(ontology: Ontology, rule: Rule, place: int) -> tuple[str, ...]:
     return (term.iri,) if isinstance(term, OntologyClass) else argument_classes(ontology, term, place)
 
 
-def _entity_arguments(ontology: Ontology, rule: Rule) -> Iterator[tuple[int, Variable, tuple[str, ...]]]:
-    """The arguments of a rule that need a space, with the classes declared for them."""
+def entity_places(ontology: Ontology, rule: Rule) -> Iterator[tuple[int, Variable]]:
+    """The arguments of a rule that stand for entities, by a key or an IRI that a column holds."""
     term = ontology.find(rule.predicate)
     for place, variable in enumerate(rule.arguments):
         is_value = place == 1 and isinstance(term, Property) and term.kind is PropertyKind.DATATYPE
         if not is_value and not spells_iri(rule, variable):
+            yield place, variable
+
+
+def _entity_arguments(
+    ontology: Ontology, rule: Rule, whole_iris: frozenset[Place]
+) -> Iterator[tuple[int, Variable, tuple[str, ...]]]:
+    """The arguments of a rule that need a space, with the classes declared for them."""
+    for place, variable in entity_places(ontology, rule):
+        if not holds_iris(rule, variable, whole_iris):
             yield place, variable, _classes_at(ontology, rule, place)
 
 
-def _class_uses(ontology: Ontology, rules: Sequence[Rule]) -> dict[str, list[Place]]:
+def _class_uses(ontology: Ontology, rules: Sequence[Rule], whole_iris: frozenset[Place]) -> dict[str, list[Place]]:
     """The classes that the rules name entities of, with the columns of their keys.
 
     Rules of the class itself come first: they tell more than a property's declared end.
@@ -192,7 +216,7 @@ def _class_uses(ontology: Ontology, rules: Sequence[Rule]) -> dict[str, list[Pla
     ends = [
         (len(rule.arguments), iri, place)
         for rule in rules
-        for _, variable, classes in _entity_arguments(ontology, rule)
+        for _, variable, classes in _entity_arguments(ontology, rule, whole_iris)
         if len(classes) == 1
         for iri in classes
         for place in places_of(rule, variable)
@@ -223,7 +247,7 @@ def _with_report(policy: IdentityPolicy, ontology: Ontology, rules: Sequence[Rul
     spaces: dict[Space, None] = {}
     notes: dict[str, None] = {}
     for rule in rules:
-        for place, variable, classes in _entity_arguments(ontology, rule):
+        for place, variable, classes in _entity_arguments(ontology, rule, policy.whole_iris):
             space, why = policy.space_of(rule, variable, classes)
             if space.classes:
                 spaces[space] = None
@@ -232,6 +256,8 @@ def _with_report(policy: IdentityPolicy, ontology: Ontology, rules: Sequence[Rul
         for variable in rule.arguments:
             if spells_iri(rule, variable):
                 notes["rules that put an IRI together keep it"] = None
+            elif holds_iris(rule, variable, policy.whole_iris):
+                notes[f"{rule.predicate}: {'.'.join(places_of(rule, variable)[0])} holds whole IRIs"] = None
     return replace(policy, spaces=tuple(sorted(spaces, key=lambda s: s.template)), notes=tuple(notes))
 
 

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
+import duckdb
+import psycopg2
 import pytest
 import rdflib
+from sqlalchemy.engine import make_url
 
 from ruleminer.errors import InputError
+from ruleminer.problem.database import open_database
 from ruleminer.problem.ontology import Ontology, ontology_of
 from ruleminer.problem.schema import Column, ForeignKey, Schema, Table
 from ruleminer.propose.identity import IdentityPolicy, default_base, identity_policy, mapping_of, parse_iri_override
+from ruleminer.propose.iri_columns import iri_columns
 from ruleminer.rules.mapping import Iri, Literal, TripleRule
 from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.values import Rule
@@ -201,3 +209,35 @@ def test_classes_of_the_same_local_name_have_spaces_of_their_own() -> None:
     rules = rules_of('Person(x) <- persons(id: x)   "http://other#Person"(x) <- others(id: x)')
     found = mapping_of(rules, both, identity_policy(both, rules, {})).rules
     assert len({prefix(rule.subject) for rule in found}) == 2
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres"])
+def test_a_column_of_whole_iris_is_found_and_kept(
+    ontology: Ontology, engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = {"duckdb": f"duckdb:///{tmp_path}/d.duckdb", "sqlite": f"sqlite:///{tmp_path}/d.sqlite"}.get(engine)
+    url = url or request.getfixturevalue("empty_postgres")
+    with writable(engine, url) as connection:
+        cursor = connection.cursor()
+        cursor.execute("CREATE TABLE t (id INTEGER, page VARCHAR(40), mixed VARCHAR(40), blank VARCHAR(40))")
+        cursor.execute("INSERT INTO t VALUES (1, 'http://e.x/1', 'http://e.x/1', NULL), (2, NULL, 'x', NULL)")
+        connection.commit()
+    rules = rules_of(
+        """knows(x, y) <- t(id: x, page: y)   knows(x, y) <- t(id: x, mixed: y)   knows(x, y) <- t(id: x, blank: y)
+           knows(x, y) <- gone(id: x, page: y)   name(x, y) <- t(id: x, page: y)"""
+    )
+    with open_database(url) as database:
+        found = iri_columns(rules, ontology, database)
+    assert found == {("t", "page")}
+    policy = identity_policy(ontology, rules, {}, whole_iris=found)
+    mapped = mapping_of(rules, ontology, policy).rules
+    assert mapped[0].object == Iri((rules[0].arguments[1],))
+    assert prefix(mapped[1].object) == f"{BASE}table/t/"
+    assert "knows: t.page holds whole IRIs" in policy.lines()
+
+
+def writable(engine: str, url: str):  # type: ignore[no-untyped-def]
+    if engine == "postgres":
+        return closing(psycopg2.connect(url))
+    database = make_url(url).database
+    return closing(sqlite3.connect(database) if engine == "sqlite" else duckdb.connect(database))

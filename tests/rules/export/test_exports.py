@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import rdflib
+import sqlglot
 
 from ruleminer.rules.export.obda import obda_text, properties_text
 from ruleminer.rules.export.r2rml import r2rml_text
@@ -59,6 +61,24 @@ def test_each_node_of_the_r2rml_is_typed(case: Path, dialect: str) -> None:
     ):
         assert all((node, rdflib.RDF.type, kind) in graph for node in graph.objects(None, relation))
         assert all((node, rdflib.RDF.type, rr.TriplesMap) in graph for node in graph.subjects(rr.subjectMap))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_targets_of_the_obda_are_turtle_and_its_sources_sql(case: Path) -> None:
+    """Ontop's targets are Turtle with `{column}` for values; no parser but Ontop's own is to be had."""
+    lines = (case / "mapping.obda").read_text("utf-8").splitlines()
+    start = lines.index("[MappingDeclaration] @collection [[")
+    prefixes = [line.split("\t") for line in lines[1:start] if line]
+    head = "".join(f"@prefix {name} <{namespace}> .\n" for name, namespace in prefixes)
+    entries = list(zip(*[iter(lines[start + 1 : -1])] * 4, strict=True))
+    assert entries
+    for name, target, source, blank in entries:
+        assert (name.split("\t")[0], blank) == ("mappingId", "")
+        triples = re.sub(r" \{(\w+)\}", r' "\1"', target.removeprefix("target\t\t"))
+        graph = rdflib.Graph().parse(data=head + re.sub(r"\{(\w+)\}", r"\1", triples), format="turtle")
+        assert len(graph) > 0
+        query = sqlglot.parse_one(source.removeprefix("source\t\t"), read="postgres")
+        assert set(re.findall(r"\{(\w+)\}", target)) <= set(query.named_selects)
 
 
 def test_no_rules_make_an_empty_mapping() -> None:

@@ -1,0 +1,49 @@
+"""Columns that hold whole IRIs, such as the address of a page: found by a look at their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.problem.database import Database
+from ruleminer.problem.ontology import Ontology
+from ruleminer.propose.identity import entity_places
+from ruleminer.propose.key_spaces import Place, places_of
+from ruleminer.rules.sql import ColumnType, identifier
+from ruleminer.rules.values import Kind, Rule
+
+_SCHEMES = ("http://%", "https://%", "urn:%")
+
+
+def iri_columns(rules: Iterable[Rule], ontology: Ontology, database: Database) -> frozenset[Place]:
+    """The columns that the rules take entities from and whose values are all IRIs; one short query each."""
+    places = {
+        places_of(rule, variable)[0]
+        for rule in rules
+        for _, variable in entity_places(ontology, rule)
+        if rule.definition_of(variable) is None
+    }
+    return frozenset(place for place in sorted(places) if _holds_iris(place, database))
+
+
+def _holds_iris(place: Place, database: Database) -> bool:
+    table, name = place
+    try:
+        column = database.schema.table(table).column(name)
+        if column.kind is not Kind.TEXT or not ColumnType(column.kind, column.sql_type).is_text:
+            return False
+        value = exp.column(identifier(name))
+        starts = exp.or_(*(exp.Like(this=value, expression=exp.Literal.string(scheme)) for scheme in _SCHEMES))
+        some = exp.select("1").from_(exp.Table(this=identifier(table))).limit(1)
+        others = some.where(exp.not_(starts), exp.Is(this=value, expression=exp.Null()).not_())
+        return bool(_rows(some.where(starts), database)) and not _rows(others, database)
+    except ConnectionLostError:
+        raise
+    except DatabaseError:  # a table that is not there or not to be read: nothing to tell about it here
+        return False
+
+
+def _rows(query: exp.Select, database: Database) -> list[tuple[object, ...]]:
+    return list(database.rows(query.sql(database.dialect)))
