@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, zip_longest
 from typing import Any
 
 from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError, InputError
@@ -235,16 +235,23 @@ def _literal_column(place: int, datatype: str | None, language: str | None) -> T
 
 
 def _filled(parts: tuple[str | int, ...], inside: Callable[[str], str], outside: Callable[[str], str]) -> Term:
+    """A template's term: a text to start with, then places, each with the text behind it."""
+    start = parts[0] if isinstance(parts[0], str) else ""
+    holes = [
+        (part, behind if isinstance(behind, str) else "")
+        for part, behind in zip_longest(parts, parts[1:], fillvalue="")
+        if isinstance(part, int)
+    ]
+
     def of_row(row: Row) -> str | None:
-        texts = []
-        for part in parts:
-            if isinstance(part, str):
-                texts.append(part)
-            elif row[part] is None:
+        text = start
+        for place, behind in holes:
+            value = row[place]
+            if value is None:
                 return None
-            else:
-                texts.append(inside(natural(row[part])[0]))
-        return outside("".join(texts))
+            # Most keys are whole numbers, which need no looking at.
+            text += (str(value) if type(value) is int else inside(natural(value)[0])) + behind
+        return outside(text)
 
     return of_row
 
