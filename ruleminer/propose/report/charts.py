@@ -105,7 +105,7 @@ def curve_charts(points: Sequence[CurvePoint]) -> tuple[Chart, ...]:
     """The probabilities on validation facts, and the training loss on a logarithmic axis."""
     if len(points) < 2:
         return ()
-    width = 520.0
+    width = 420.0
     first, last = points[0].update, points[-1].update
     across = _scale(first, last, _LEFT, width - _RIGHT)
     updates = tuple(Tick(across(at), count(round(at))) for at in _round_steps(first, last))

@@ -10,6 +10,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, Property
 from ruleminer.propose.report.review import Page, Trust
 
 _DEEPEST = 8  # levels that are indented
+_TITLES = {"class": "Classes", "object property": "Object properties", "datatype property": "Datatype properties"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Coverage:
 
     kind: str
     leaves: tuple[Leaf, ...]
+
+    @property
+    def title(self) -> str:
+        """The kind in the plural."""
+        return _TITLES.get(self.kind, self.kind)
 
     @property
     def trusts(self) -> dict[Trust, int]:
@@ -55,8 +61,7 @@ def coverage_of(pages: Sequence[Page], ontology: Ontology | None) -> tuple[Cover
     for kind, leaves in kinds.items():
         if kind != "class" or ontology is None:
             leaves.sort(key=lambda leaf: (leaf.name.casefold(), leaf.name))
-    order = ("class", "object property", "datatype property")
-    ranked = sorted(kinds, key=lambda kind: (order.index(kind) if kind in order else len(order), kind))
+    ranked = [kind for kind in _TITLES if kind in kinds] + sorted(kinds.keys() - _TITLES.keys())
     return tuple(Coverage(kind, tuple(kinds[kind])) for kind in ranked if kinds[kind])
 
 

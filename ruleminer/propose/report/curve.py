@@ -30,9 +30,7 @@ def read_curve(model: Path) -> tuple[CurvePoint, ...]:
 def _point(line: str) -> CurvePoint | None:
     try:
         values = json.loads(line)
-        point = CurvePoint(
-            int(values["update"]), float(values["loss"]), float(values["p_pos"]), float(values["p_neg"])
-        )
+        point = CurvePoint(int(values["update"]), float(values["loss"]), float(values["p_pos"]), float(values["p_neg"]))
     except (ValueError, KeyError, TypeError):
         return None
     return point if all(map(math.isfinite, (point.loss, point.p_pos, point.p_neg))) else None
