@@ -8,7 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from typing import cast
 
+import numpy as np
+import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -23,6 +26,7 @@ from ruleminer.propose.validation.identifiers import Identifier, resolve
 from ruleminer.propose.validation.r2rml_values import LogicalTable
 from ruleminer.rules.values import Kind
 
+_SINGLE = "FLOAT"  # as DuckDB calls it; Python makes 0.10000000149011612 of its 0.1
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|\()", re.IGNORECASE | re.DOTALL)
 
 
@@ -57,9 +61,11 @@ class Source:
         return self.columns.index(found)
 
     def value(self, place: int, value: object) -> object:
-        """A value as its declared type means it; only SQLite keeps types that its values do not show."""
+        """A value as its declared type means it; SQLite's values and DuckDB's single precision do not show it."""
         column = self.declared.get(place)
-        return value if column is None or value is None else _as_declared(value, column)
+        if column is None or value is None:
+            return value
+        return _as_declared(value, column) if self.dialect == "sqlite" else float(str(np.float32(cast(float, value))))
 
 
 def logical_source(table: LogicalTable, database: Database) -> Source:
@@ -81,7 +87,11 @@ def logical_source(table: LogicalTable, database: Database) -> Source:
         raise InputError(f"the database has no table {name}{nearest(name.name, names)}")
     columns = database.schema.table(found).columns
     inner = f"SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {database.quoted(found)}"
-    declared = dict(enumerate(columns)) if database.dialect == "sqlite" else {}
+    declared = {
+        place: column
+        for place, column in enumerate(columns)
+        if database.dialect == "sqlite" or (database.dialect == "duckdb" and column.sql_type == _SINGLE)
+    }
     return Source(inner, tuple(c.name for c in columns), f"table {found}", database.dialect, declared)
 
 
@@ -127,9 +137,13 @@ def _query_source(query: str, database: Database) -> Source:
 
 def _probed(inner: str, shown: str, database: Database) -> Source:
     reader = database.arrow(f"SELECT * FROM (\n{inner}\n) AS q LIMIT 0")
-    names = tuple(reader.schema.names)
+    fields = list(reader.schema)
     reader.read_all()
-    return Source(inner, names, shown, database.dialect)
+    singles = [
+        place for place, found in enumerate(fields) if database.dialect == "duckdb" and found.type == pa.float32()
+    ]
+    declared = {place: Column.of_type(fields[place].name, _SINGLE, nullable=True) for place in singles}
+    return Source(inner, tuple(found.name for found in fields), shown, database.dialect, declared)
 
 
 def _selected(query: str, dialect: str) -> list[exp.Expr]:

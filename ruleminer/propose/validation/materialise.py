@@ -67,10 +67,12 @@ def materialise(
     for number, triples_map in enumerate(mapping.maps, 1):
         try:
             yield from _Runner(mapping, triples_map, database, tally).quads()
-        except (ConnectionLostError, DatabaseTimeoutError):
+        except ConnectionLostError:
             raise
         except (InputError, DatabaseError) as problem:
             told = f"{mapping.source}: triples map {triples_map.name}: {problem}"
+            if isinstance(problem, DatabaseTimeoutError):  # half of a map's triples is no result
+                raise DatabaseTimeoutError(told) from None
             if not skip_broken:
                 raise InputError(told) from None
             tally.problems.append(told)
@@ -205,11 +207,11 @@ class _Runner:
     def of_template(self, term: TermMap, places: Mapping[Identifier, int]) -> Term:
         parts = tuple(part if isinstance(part, str) else places[part] for part in term.template or ())
         if term.term_type is TermType.IRI:
-            fixed = [part for part in parts if isinstance(part, str)]
             start = parts[0] if isinstance(parts[0], str) else ""
             if not is_absolute(start):
-                parts, fixed = (self.mapping.base, *parts), [self.mapping.base, *fixed]
-            if not all(map(fits_in_iri, fixed)) or not is_absolute(str(parts[0])):
+                parts = (self.mapping.base + start, *(parts[1:] if start else parts))
+            fixed = [part for part in parts if isinstance(part, str)]
+            if not is_absolute(fixed[0]) or not all(map(fits_in_iri, fixed)):
                 raise InputError(f"its template makes no IRIs: {''.join(fixed)!r}")
             return _filled(parts, iri_safe, iri)
         if term.term_type is TermType.BLANK:
@@ -235,7 +237,7 @@ def _literal_column(place: int, datatype: str | None, language: str | None) -> T
 
 
 def _filled(parts: tuple[str | int, ...], inside: Callable[[str], str], outside: Callable[[str], str]) -> Term:
-    """A template's term: a text to start with, then places, each with the text behind it."""
+    """A template's term: a text to start with, then places, each with the text behind it (no two texts in a row)."""
     start = parts[0] if isinstance(parts[0], str) else ""
     holes = [
         (part, behind if isinstance(behind, str) else "")

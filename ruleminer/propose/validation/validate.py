@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pyoxigraph import QuerySolutions, Store
 
-from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError, InputError
+from ruleminer.errors import ConnectionLostError, DatabaseError, InputError
 from ruleminer.problem.data_folder import cache_folder
 from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.engines.engine import one_line
@@ -144,7 +144,7 @@ def _query_result(pair: QueryPair, database: Database, store: Store, ontology: O
     error = ""
     try:
         found = _scored(pair, database, store)
-    except (ConnectionLostError, DatabaseTimeoutError):
+    except ConnectionLostError:
         raise
     except DatabaseError as problem:
         found, error = _NOTHING, f"its SQL failed: {problem}"

@@ -124,10 +124,16 @@ RODI_LINE = re.compile(r"'(.*)': score = \S+; precision = (\S+), recall = (\S+)\
 
 
 @pytest.mark.data
-def test_incmap_scores_as_in_rodis_own_report(real_data: Path, rodi_duckdb: object) -> None:
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_incmap_scores_as_in_rodis_own_report(engine: str, real_data: Path, request: pytest.FixtureRequest) -> None:
+    scenario = real_data / "rodi" / "cmt_renamed"
+    if engine == "duckdb":
+        url = request.getfixturevalue("rodi_duckdb")("cmt_renamed")
+    else:
+        url = request.getfixturevalue("empty_postgres")
+        load_scenario(open_scenario(scenario), url)
     peer = real_data / "peers" / "incmap" / "cmt_renamed"
-    url = rodi_duckdb("cmt_renamed")  # type: ignore[operator]
-    result = validate_mapping(peer / "mappings.ttl", real_data / "rodi" / "cmt_renamed", db=url, reasoning="none")
+    result = validate_mapping(peer / "mappings.ttl", scenario, db=url, reasoning="none")
     ours = {query.name: (query.precision, query.recall) for query in result.queries}
     ours |= {f"{name} (AVG)": (found.precision, found.recall) for name, found in result.categories.items()}
     ours["All (AVG)"] = (result.precision, result.recall)
