@@ -11,7 +11,6 @@ _RULE = re.compile(
     r"""(?P<name>"(?:[^"\\]|\\.)*"(?=\s*[(:])|[A-Za-z_][\w-]*)
     |(?P<text>"(?:[^"\\]|\\.)*")
     |(?P<number>-?\d[\d.T:-]*)
-    |(?P<arrow><-|\+\+)
     |(?P<other>\s+|.)""",
     re.VERBOSE | re.DOTALL,
 )

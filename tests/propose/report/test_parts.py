@@ -25,7 +25,6 @@ def test_rules_are_coloured_by_what_their_parts_are() -> None:
     pieces = [piece for piece in rule_pieces('Author(x) <- "my table"(ID: x, "is it": true, n: 2, t: "a")') if piece[0]]
     assert pieces == [
         ("head", "Author"),
-        ("arrow", "<-"),
         ("table", '"my table"'),
         ("column", "ID"),
         ("column", '"is it"'),
