@@ -311,6 +311,66 @@ def validate(
         terminal.results.print(drawn)
 
 
+@app.command(
+    "propose-mappings",
+    epilog="Examples: ruleminer propose-mappings run --db postgresql://reader@host/db --schema public  ·  "
+    "ruleminer propose-mappings run --iri 'Person=http://example.org/person/{}' --scenario shop",
+)
+def propose_mappings(
+    run: Annotated[Path, typer.Argument(help="A run folder: extracted, and best trained too.")],
+    db: Annotated[
+        str | None, typer.Option("--db", help="The live database, read only; default: the one extracted from.")
+    ] = None,
+    schema: SchemaOption = None,
+    ranker: Annotated[
+        str | None, typer.Option(help="neural, evidence or coverage; the others are shown beside it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where the files go; default: RUN/proposals.")] = None,
+    iri: Annotated[
+        list[str] | None, typer.Option("--iri", help="How entities of a class are named: 'Person=http://…/{}'.")
+    ] = None,
+    base: Annotated[str | None, typer.Option(help="What the IRIs of all other entities start with.")] = None,
+    ontology: Annotated[Path | None, typer.Option(help="The ontology; default: the one extracted with.")] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(help="Also validate the mapping against this scenario's query pairs.")
+    ] = None,
+    reasoning: Annotated[str, typer.Option(help="For --scenario: none, rdfs or structural.")] = "rdfs",
+    guess: Annotated[
+        bool, typer.Option("--guess", help="Also map terms without examples, by their names alone.")
+    ] = False,
+    include: TableOption = None,
+    exclude: ExcludeOption = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Which examples are held out to calibrate the confidence.")] = 0,
+    timeout: TimeoutOption = 300.0,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose a mapping: ranked rules for each class and property, checked in the live database, with a report."""
+    from ruleminer import terminal
+    from ruleminer.propose.deliver import propose_mappings as deliver
+    from ruleminer.propose.propose import ProposeRequest
+
+    request = ProposeRequest(
+        run=run, db=db, schema=schema, ranker=ranker, out=out, iris=tuple(iri or ()), base=base, ontology=ontology,
+        scenario=scenario, reasoning=reasoning, guess=guess, include=tuple(include or ()),
+        exclude=tuple(exclude or ()), device=device, seed=seed, timeout=timeout,
+    )  # fmt: skip
+    with terminal.progress_bars(quiet or as_json) as progress:
+        delivery = deliver(request, progress)
+    if as_json:
+        told = delivery.proposals.to_json()
+        validation = None if delivery.validation is None else asdict(delivery.validation)
+        _print_json({**told, "files": [str(path) for path in delivery.files], "validation": validation})
+        return
+    for drawn in terminal.proposal_tables(delivery.proposals):
+        terminal.results.print(drawn)
+    if delivery.validation is not None:
+        terminal.results.print(*terminal.validation_tables(delivery.validation))
+    for line in terminal.delivery_lines(delivery):
+        terminal.log.print(line, markup=False)
+
+
 @app.command(epilog="Example: ruleminer demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", help="The folder to leave everything in.")] = Path("demo"),

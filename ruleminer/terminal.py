@@ -22,6 +22,8 @@ from ruleminer.problem.schema import Schema, Table
 if TYPE_CHECKING:
     from ruleminer.bench.frame import BenchInfo
     from ruleminer.demo import DemoResult, Learned
+    from ruleminer.propose.deliver import Delivery
+    from ruleminer.propose.proposals import Proposal, Proposals
     from ruleminer.propose.validation.validate import QueryResult, ValidationResult
 
 # In a pipe or a file there is no terminal to be as wide as.
@@ -199,6 +201,54 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
 
     counts = (f"{query.precision:.3f}", f"{query.recall:.3f}", query.sparql_rows, query.sql_rows)
     return (query.name, query.target or "", *counts, query.error or shown(query.missing), shown(query.extra))
+
+
+def proposal_tables(proposals: Proposals) -> list[RichTable]:
+    """The proposed rules with their evidence, those that need a look first."""
+    rows = []
+    for one in sorted(proposals.proposed, key=lambda p: p.confidence if p.confidence is not None else 1.0):
+        rivals = [choice.ranker for choice in one.choices if set(choice.rules) != set(one.texts)]
+        rows.append(
+            (one.predicate, "\n".join(text.partition(" <- ")[2] for text in one.texts), _share(one.confidence),
+             f"{_derived(one)}/{one.positives}",
+             _negatives_hit(one), one.derives, ", ".join(rivals))
+        )  # fmt: skip
+    headings = ("predicate", "rule", "confidence", "positives", "negatives hit", "derives", "other choice of")
+    tables = [table(f"Proposed by {proposals.ranker}", headings, rows)]
+    guesses = [p for p in proposals.proposals if p.status == "guessed"]
+    if guesses:
+        named = ((p.predicate, "\n".join(t.partition(" <- ")[2] for t in p.texts), p.derives) for p in guesses)
+        tables.append(table("Guessed by name alone: no example", ("predicate", "rule", "derives"), named))
+    return tables
+
+
+def _derived(one: Proposal) -> int:
+    """Positives that the proposal as a whole derives."""
+    own = next((c for c in one.choices if set(c.rules) == set(one.texts)), None)
+    return own.positives_derived if own else max((rule.positives_derived for rule in one.rules), default=0)
+
+
+def _negatives_hit(one: Proposal) -> int:
+    own = next((c for c in one.choices if set(c.rules) == set(one.texts)), None)
+    return own.negatives_hit if own else len(one.hit)
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def delivery_lines(delivery: Delivery) -> list[str]:
+    """What did not fit, what was covered, and where to look."""
+    told = delivery.proposals
+    count = {status: sum(p.status == status for p in told.proposals) for status in ("proposed", "guessed", "nothing")}
+    lines = [f"note: {note}" for note in told.notes]
+    lines += told.identity[:12]
+    lines.append(
+        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} guessed by "
+        f"name, {count['nothing']} without a rule"
+    )
+    lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
+    return lines
 
 
 def step(line: str) -> None:

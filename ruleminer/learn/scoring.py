@@ -31,7 +31,7 @@ class RuleScorer:
         self.longest_input: int = saved.config["options"]["longest_input"]
 
     @classmethod
-    def of_run(cls, run: FilePath, device: str = "cpu") -> RuleScorer:
+    def of_run(cls, run: FilePath, device: torch.device | str = "cpu") -> RuleScorer:
         """The scorer of RUN/model."""
         return cls(load_model(run, device))
 

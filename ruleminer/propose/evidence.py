@@ -1,8 +1,8 @@
 """How probable the examples are if a rule is the one that is meant.
 
-A positive example drawn from a rule's extension of size N has probability (1 − ε)/N; one that the rule does not derive is
-noise, ε/U, spread over the U facts of the loosest rule in the pool: the size principle. The noise rate is not known,
-so it is summed out over a grid up to one half (a rule that most examples contradict is not the one that is meant):
+A positive example drawn from a rule's extension of size N has probability (1 − ε)/N; one that the rule does not derive
+is noise, ε/U, spread over the U facts that a database of this size could state: the size principle. The noise rate is
+not known, so it is summed out over a grid up to one half (a rule that most examples contradict is not the one meant):
 
     L = Σ_ε π(ε) · ((1 − ε)/N)^c · (ε/U)^m          c positives derived, m missed
 
@@ -41,6 +41,9 @@ def log_spared(hits: Floats, negatives: int, expected: Floats) -> Floats:
     return np.asarray(logsumexp(np.log(expected)[:, None] + hits * np.log(rates) + kept * np.log1p(-rates), axis=0))
 
 
-def universe_size(sizes: Floats, positives: int) -> float:
-    """The facts that a wrong example may be: those of the loosest rule, and at least the examples themselves."""
-    return float(max(np.max(sizes, initial=1.0), positives, 2.0))
+def universe_size(sizes: Floats, positives: int, rows: int) -> float:
+    """How many facts a wrong example may be one of: as many as the database has rows or the loosest rule derives.
+
+    Were it the loosest rule alone, an example could be called noise at nearly no cost where all rules derive much.
+    """
+    return float(max(np.max(sizes, initial=1.0), positives, rows, 2.0))

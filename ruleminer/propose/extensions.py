@@ -7,7 +7,7 @@ limit) has no extension but a reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -21,7 +21,6 @@ from ruleminer.rules.values import Rule
 _BATCH = 25  # rules whose sizes are asked for at once
 _BINDABLE = 200  # values bound in one statement
 
-Progress = Callable[[int, int], None]
 Item = TypeVar("Item")
 
 
@@ -57,19 +56,16 @@ class Extensions:
         """How many facts the rule derives; None if the database refuses."""
         return self.sizes([rule])[0]
 
-    def sizes(self, rules: Sequence[Rule], progress: Progress = lambda done, total: None) -> list[int | None]:
-        """How many facts each rule derives."""
-        keys = [body_of(rule) for rule in rules]
+    def sizes(self, rules: Sequence[Rule], bodies: Sequence[str] | None = None) -> list[int | None]:
+        """How many facts each rule derives; `bodies`, if at hand, spare us printing them."""
+        keys = bodies or [body_of(rule) for rule in rules]
         asked = {
             key: rule
             for key, rule in zip(keys, rules, strict=True)
             if key not in self._sizes and key not in self._refused
         }
-        done = 0
         for some in _chunks(list(asked.items()), _BATCH):
             self._ask_sizes(some)
-            done += len(some)
-            progress(done, len(asked))
         return [self._sizes.get(key) for key in keys]
 
     def union_size(self, rules: Sequence[Rule]) -> int | None:
@@ -135,6 +131,15 @@ class Extensions:
             counts = self._count_distinct(table, list(dict.fromkeys(names)))
             self._distinct.update({(table, name): count for name, count in counts.items()})
         return {place: self._distinct[place] for place in columns}
+
+    def values(self, table: str, column: str, limit: int) -> list[object]:
+        """The values of a column, in order; at most so many."""
+        name = quote_identifier(column)
+        sql = (
+            f"SELECT DISTINCT {name} FROM {self.database.quoted(table)} WHERE {name} IS NOT NULL "
+            f"ORDER BY 1 LIMIT {int(limit)}"
+        )
+        return [value for (value,) in self.database.rows(sql)]
 
     def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
         counted = ", ".join(f"count(DISTINCT CAST({quote_identifier(name)} AS text))" for name in columns)

@@ -1,8 +1,9 @@
 """How much a rule's names say of a predicate: `is_Author` of Author, `pc_members` of ProgramCommitteeMember.
 
 Names are cut into words. Two words are alike when they are the same but for their ending, when one abbreviates the
-other (`doc`, `dcmnt`: document), or when their trigrams largely agree; and the first letters of several words may stand for
-them (`pc`: program committee). A predicate's words are looked for in each name of a rule; the name that fits best counts.
+other (`doc`, `dcmnt`: document), or when their trigrams largely agree; and the first letters of several words may stand
+for them (`pc`: program committee). A predicate's words are looked for in each name of a rule; the name that fits best
+counts.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def words(name: str) -> tuple[str, ...]:
 def likeness(name: str, other: str) -> float:
     """How alike two names are, from 0 to 1: the mean of what each has of the other's words.
 
-    >>> likeness("Author", "is_Author"), likeness("ProgramCommitteeMember", "pc_members") > 0.8, likeness("Author", "ID")
-    (1.0, True, 0.0)
+    >>> round(likeness("ProgramCommitteeMember", "pc_members"), 2), likeness("Author", "ID")
+    (0.94, 0.0)
     """
     ours, theirs = words(name), words(other)
     if not ours or not theirs:

@@ -8,24 +8,26 @@ makes the extension tiny, but had as many values to choose from.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, Term, local_name
-from ruleminer.problem.schema import Schema
+from ruleminer.problem.schema import Column, Schema, Table
 from ruleminer.propose.names import best_likeness, name_fit
-from ruleminer.rules.values import Constant, Rule, Variable
+from ruleminer.rules.values import Atom, Constant, Rule, Variable
+
+UNLINKED = 1.5  # nats for a join that no foreign key explains
 
 
 @dataclass(frozen=True, slots=True)
 class PriorWeights:
     """How much each reason counts, in nats. The names' share fades as examples come in."""
 
-    length: float = 0.7
+    length: float = 1.1
     names: float = 7.0
     ends: float = 2.0  # names of the domain and range at a property's two ends
     keys: float = 1.5  # entities stand in keys, values elsewhere
-    fade: float = 25.0  # examples after which names weigh half
+    fade: float = 60.0  # examples after which names weigh half
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,6 @@ class PriorOf:
     def __init__(self, ontology: Ontology, schema: Schema, distinct: Mapping[tuple[str, str], int]) -> None:
         self.ontology, self.schema, self.distinct = ontology, schema, distinct
         self._tables = math.log(max(2, sum(1 for table in schema.tables if table.rows != 0)))
-        self._columns = {table.name: math.log(max(2, len(table.columns))) for table in schema.tables}
         self._keys = {
             (table.name, key[0])
             for table in schema.tables
@@ -65,7 +66,16 @@ class PriorOf:
             for key in table.foreign_keys
             if len(key.columns) == 1
         }
+        self._ids: dict[tuple[str, str], tuple[str, str]] = {
+            (table.name, key.columns[0]): (key.table, key.referenced[0])
+            for table in schema.tables
+            for key in table.foreign_keys
+            if len(key.columns) == 1
+        }
         self._titles: dict[str, tuple[str, ...]] = {}
+        self._column_costs = {
+            (table.name, column.name): cost for table in schema.tables for column, cost in self._costs(table)
+        }
 
     def prior(self, rule: Rule) -> Prior:
         """The prior of one rule."""
@@ -80,19 +90,40 @@ class PriorOf:
     def description_length(self, rule: Rule) -> float:
         """The cost of writing the rule down, in nats."""
         cost = 0.0
-        seen: set[Variable] = set(rule.arguments)
         for atom in rule.body:
             cost += self._tables
             for column, term in atom.columns:
-                cost += self._columns.get(atom.table, self._tables)
+                cost += self._column_costs.get((atom.table, column), self._tables)
                 if isinstance(term, Constant):
                     cost += math.log(max(2, self.distinct.get((atom.table, column), 2)))
-                elif term not in seen:
-                    seen.add(term)
-        cost += math.log(2) * (len(rule.body) - 1)
+        cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
         for _, concat in rule.definitions:
             cost += math.log(2) * len(concat.parts)
         return cost
+
+    def _chance_joins(self, rule: Rule) -> int:
+        """Joins of columns that no foreign key relates: equal values may be chance there."""
+        places: dict[Variable, list[tuple[str, str]]] = {}
+        for atom in rule.body:
+            for column, term in atom.columns:
+                if isinstance(term, Variable):
+                    places.setdefault(term, []).append((atom.table, column))
+        return sum(len(set(map(self._identity, shared))) - 1 for shared in places.values())
+
+    def _identity(self, place: tuple[str, str]) -> tuple[str, str]:
+        """The key that a column leads to, link by link; itself if it is no link."""
+        seen = {place}
+        while place in self._ids and self._ids[place] not in seen:
+            place = self._ids[place]
+            seen.add(place)
+        return place
+
+    def _costs(self, table: Table) -> Iterator[tuple[Column, float]]:
+        """What it costs to choose a column: first whether one that names entities, then which."""
+        naming = {c.name for c in table.columns if (table.name, c.name) in self._keys | self._links.keys()}
+        for column in table.columns:
+            among = len(naming) if column.name in naming else len(table.columns) - len(naming)
+            yield column, math.log(2 * among)
 
     def _titles_of(self, term: Term) -> tuple[str, ...]:
         if term.iri not in self._titles:
@@ -140,7 +171,7 @@ class PriorOf:
         return [(atom.table, column) for atom, column in _places(rule, argument)]
 
 
-def _places(rule: Rule, argument: Variable):  # type: ignore[no-untyped-def]
+def _places(rule: Rule, argument: Variable) -> list[tuple[Atom, str]]:
     concat = rule.definition_of(argument)
     wanted = {argument} if concat is None else {part for part in concat.parts if isinstance(part, Variable)}
     return [(atom, column) for atom in rule.body for column, term in atom.columns if term in wanted]

@@ -26,7 +26,9 @@ from ruleminer.rules.printer import rule_text
 Ints = NDArray[np.int64]
 UnionSize = Callable[[Sequence[int]], int | None]
 
-UNION_COST = 2.0  # nats for each rule after the first, beside its own prior
+# Nats for each rule of a union after the first, beside its own prior; and for each example that only it derives, the
+# more its names fall behind those of the first: facts of another predicate, given by mistake, look like a part.
+UNION_COST, STRANGER_COST = 2.0, 1.0
 _LONGEST_UNION = 4
 _STARTS, _PARTNERS = 3, 12
 _LEAST_LOG_P = -14.0  # below this the model only says "no"
@@ -71,8 +73,12 @@ def rank(
     *,
     seen: Sequence[int] | None = None,
     union_size: UnionSize | None = None,
+    claimed: NDArray[np.bool_] | None = None,
 ) -> Ranking:
-    """Rank the rules by the positives (or those of them that are `seen`); unions compete if their size can be asked."""
+    """Rank the rules by the positives (or those of them that are `seen`); unions compete if their size can be asked.
+
+    A rule that is `claimed` by another predicate joins no union.
+    """
     weights = weights or PriorWeights()
     pool = judged.pool
     covers = pool.covers if seen is None else pool.covers[:, list(seen)]
@@ -86,7 +92,8 @@ def rank(
     chosen: tuple[int, ...] = (int(order[0]),)
     hypotheses = [float(score) for score in scores]
     if union_size is not None:
-        unions = _unions(judged, covers, prior, scores, order, union_size)
+        free = np.ones(len(scores), bool) if claimed is None else ~claimed
+        unions = _unions(judged, covers, prior, scores, order, union_size, free)
         hypotheses += unions.values()
         best = max(unions, key=lambda rules: unions[rules], default=None)
         if best is not None and unions[best] > scores[chosen[0]]:
@@ -112,7 +119,7 @@ def log_prior(judged: Judged, ranker: Ranker, weights: PriorWeights, examples: i
 
 def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:
     pool, positives = judged.pool, covers.shape[1]
-    universe = max(universe_size(judged.sizes, positives), float(judged.rows))
+    universe = universe_size(judged.sizes, positives, judged.rows)
     likelihood = log_likelihood(covers.sum(axis=1).astype(float), positives, judged.sizes, universe)
     for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
         if which.any():
@@ -121,17 +128,24 @@ def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:
 
 
 def _unions(
-    judged: Judged, covers: NDArray[np.bool_], prior: Floats, scores: Floats, order: Ints, union_size: UnionSize
+    judged: Judged,
+    covers: NDArray[np.bool_],
+    prior: Floats,
+    scores: Floats,
+    order: Ints,
+    union_size: UnionSize,
+    free: NDArray[np.bool_],
 ) -> dict[tuple[int, ...], float]:
     """Unions grown from the best rules, one rule at a time, as long as the posterior rises; with their scores."""
     found: dict[tuple[int, ...], float] = {}
     positives = covers.shape[1]
     for start in order[:_STARTS]:
-        union, score = (int(start),), float(scores[start])
+        union: tuple[int, ...] = (int(start),)
+        score = float(scores[start])
         while len(union) < _LONGEST_UNION:
             left = ~covers[list(union)].any(axis=0)
             gains = covers[:, left].sum(axis=1)
-            partners = [int(i) for i in np.argsort(-(prior + 3.0 * gains), kind="stable") if gains[i] >= 2]
+            partners = [int(i) for i in np.argsort(-(prior + 3.0 * gains), kind="stable") if gains[i] >= 2 and free[i]]
             better: tuple[float, tuple[int, ...]] | None = None
             for partner in partners[:_PARTNERS]:
                 rules = (*union, partner)
@@ -158,14 +172,20 @@ def _union_score(
     if size is None:
         return None
     pool = judged.pool
-    universe = max(universe_size(judged.sizes, positives), float(judged.rows))
+    universe = universe_size(judged.sizes, positives, judged.rows)
     covered = np.array([covers[list(rules)].any(axis=0).sum()], float)
     value = log_likelihood(covered, positives, np.array([float(size)]), universe)
     for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
         if which.any():
             hits = np.array([pool.hits[list(rules)][:, which].any(axis=0).sum()], float)
             value += log_spared(hits, int(which.sum()), expected)
-    return float(value[0]) + float(prior[list(rules)].sum()) - UNION_COST * (len(rules) - 1)
+    score = float(value[0]) + float(prior[list(rules)].sum())
+    derived = covers[rules[0]].copy()
+    for rule in rules[1:]:
+        gap = max(0.0, judged.priors[rules[0]].names - judged.priors[rule].names)
+        score -= UNION_COST + STRANGER_COST * gap * float((covers[rule] & ~derived).sum())
+        derived |= covers[rule]
+    return score
 
 
 def _by_coverage(judged: Judged, covers: NDArray[np.bool_]) -> Ranking:

@@ -70,6 +70,11 @@ def rule_query(rule: Rule, dialect: str, types: TypeOf | None = None) -> Query:
     return _Builder(rule, dialect, types).query()
 
 
+def rule_sql(rule: Rule, dialect: str) -> str:
+    """The same statement for people: constants in their places, over several lines."""
+    return _Builder(rule, dialect, None, inline=True).statement().sql(dialect, pretty=True)
+
+
 def lexical_sql(value: exp.Expression, column: ColumnType, dialect: str) -> exp.Expression:
     """The expression for the lexical form of a column (docs/architecture.md, "Values and their kinds")."""
     if column.kind is Kind.DECIMAL:
@@ -175,10 +180,10 @@ def bound_value(value: Scalar, dialect: str) -> Scalar | float:
 class _Builder:
     """Builds one statement, collecting the bound values in the order in which they are printed."""
 
-    def __init__(self, rule: Rule, dialect: str, types: TypeOf | None) -> None:
+    def __init__(self, rule: Rule, dialect: str, types: TypeOf | None, inline: bool = False) -> None:
         if dialect not in DIALECTS:
             raise ValueError(f"unknown dialect {dialect}")
-        self.rule, self.dialect, self.types = rule, dialect, types
+        self.rule, self.dialect, self.types, self.inline = rule, dialect, types, inline
         self.parameters: list[Scalar | float] = []
         self.places: dict[Variable, list[tuple[exp.Expression, ColumnType | None]]] = {}
         for number, atom in enumerate(rule.body, start=1):
@@ -187,6 +192,12 @@ class _Builder:
                     self.places.setdefault(term, []).append(self.column(number, atom.table, column))
 
     def query(self) -> Query:
+        sql = self.statement().sql(self.dialect)
+        if self.dialect == "postgres":
+            sql = sql.replace("%", "%%").replace(_BOUND, "%s")
+        return Query(sql.replace(_BOUND, "?"), tuple(self.parameters))
+
+    def statement(self) -> exp.Select:
         selected = (exp.alias_(self.argument(v), identifier(v.name)) for v in self.rule.arguments)
         statement = exp.select(*selected).distinct()
         tables = [
@@ -196,11 +207,7 @@ class _Builder:
         statement = statement.from_(tables[0])
         for table in tables[1:]:
             statement = statement.join(table, join_type="cross")
-        statement = statement.where(*self.conditions())
-        sql = statement.sql(self.dialect)
-        if self.dialect == "postgres":
-            sql = sql.replace("%", "%%").replace(_BOUND, "%s")
-        return Query(sql.replace(_BOUND, "?"), tuple(self.parameters))
+        return statement.where(*self.conditions())
 
     def column(self, number: int, table: str, column: str) -> tuple[exp.Expression, ColumnType | None]:
         place: exp.Expression = exp.Column(this=identifier(column), table=exp.to_identifier(f"t{number}"))
@@ -235,5 +242,7 @@ class _Builder:
                 yield exp.EQ(this=first.copy(), expression=other)
 
     def bind(self, value: Scalar) -> exp.Expression:
+        if self.inline:
+            return constant_sql(Constant.of(value), self.dialect)
         self.parameters.append(bound_value(value, self.dialect))
         return exp.Var(this=_BOUND)

@@ -1,0 +1,127 @@
+"""Confidence that can be believed: the posterior, calibrated on examples that ranking did not see.
+
+For each predicate some examples are hidden, the rest are ranked, and the choice is tried on the hidden ones. A trial's
+outcome is the share of hidden positives that the choice derives, and 0 if it derives a hidden negative. A two-parameter
+curve (Platt's) then maps posteriors to outcomes. The same pools are used, so a trial costs no query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from ruleminer.propose.evidence import Floats
+from ruleminer.propose.prior import PriorWeights
+from ruleminer.propose.proposals import Calibration, ReliabilityBin
+from ruleminer.propose.ranking import Judged, Ranker, rank
+
+_BOUNDS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0)
+_SEEN = (1, 2, 5, 10, 20)
+_TRUST = 4.0  # trials that the posterior as it is stands for
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A posterior and how the choice fared on hidden examples, from 0 to 1."""
+
+    posterior: float
+    outcome: float
+
+
+def trials(
+    pools: Iterable[Judged], ranker: Ranker, weights: PriorWeights, *, seed: int = 0, repeats: int = 2
+) -> list[Trial]:
+    """Rank with a part of the examples, try the choice on the rest."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for judged in pools:
+        pool = judged.pool
+        positives, negatives = len(pool.positives), len(pool.negatives)
+        for seen in (n for n in _SEEN if n <= positives // 2 or (n == 1 and positives > 1)):
+            for _ in range(repeats):
+                order = generator.permutation(positives)
+                shown, hidden = order[:seen], order[seen:]
+                kept = generator.random(negatives) < seen / positives
+                some = replace(
+                    judged,
+                    pool=replace(
+                        pool,
+                        negatives=tuple(n for n, keep in zip(pool.negatives, kept, strict=True) if keep),
+                        drawn=pool.drawn[kept],
+                        hits=pool.hits[:, kept],
+                    ),
+                )
+                ranking = rank(some, ranker, weights, seen=shown.tolist())
+                best = ranking.chosen[0]
+                alike = _alike(judged, best)
+                posterior = float(ranking.posterior[alike].sum())
+                caught = bool(pool.hits[best][~kept & ~pool.drawn].any())
+                found.append(Trial(posterior, 0.0 if caught else float(pool.covers[best][hidden].mean())))
+    return found
+
+
+def _alike(judged: Judged, best: int) -> Floats:
+    """The rules that nothing we know tells from the best one: they derive as much, and the same examples."""
+    pool = judged.pool
+    same = (judged.sizes == judged.sizes[best]) & (pool.covers == pool.covers[best]).all(axis=1)
+    return np.asarray(same & (pool.hits == pool.hits[best]).all(axis=1))
+
+
+def shared_posterior(judged: Judged, posterior: Floats, best: int) -> float:
+    """The posterior of a rule together with those that nothing tells from it."""
+    return float(posterior[_alike(judged, best)].sum())
+
+
+def calibrated(found: Sequence[Trial]) -> Calibration | None:
+    """The curve that fits the trials; None if there are too few to fit anything."""
+    if len(found) < 10:
+        return None
+    raw = np.array([trial.posterior for trial in found])
+    outcome = np.array([trial.outcome for trial in found])
+    x = _logit(raw)
+
+    def loss(parameters: Floats) -> float:
+        p = np.clip(expit(parameters[0] * x + parameters[1]), 1e-9, 1 - 1e-9)
+        fit = -(outcome * np.log(p) + (1 - outcome) * np.log(1 - p)).sum()
+        return float(fit + _TRUST * ((parameters[0] - 1.0) ** 2 + parameters[1] ** 2))
+
+    slope, shift = minimize(loss, np.array([1.0, 0.0]), method="L-BFGS-B", bounds=[(0.05, 5.0), (-5.0, 5.0)]).x
+    fitted = np.asarray(expit(slope * x + shift))
+    return Calibration(
+        round(float(slope), 4),
+        round(float(shift), 4),
+        len(found),
+        _error(raw, outcome),
+        _error(fitted, outcome),
+        tuple(_bins(fitted, outcome)),
+    )
+
+
+def confidence(calibration: Calibration | None, posterior: float) -> float | None:
+    """The calibrated confidence of a posterior."""
+    if calibration is None:
+        return None
+    return float(expit(calibration.slope * _logit(np.array([posterior]))[0] + calibration.shift))
+
+
+def _logit(posterior: Floats) -> Floats:
+    return np.asarray(logit(np.clip(posterior, 1e-4, 1 - 1e-4)))
+
+
+def _bins(confidence: Floats, outcome: Floats) -> Iterable[ReliabilityBin]:
+    for low, high in pairwise(_BOUNDS):
+        inside = (confidence >= low) & ((confidence < high) | (high == 1.0))
+        if inside.any():
+            mean, hit = float(confidence[inside].mean()), float(outcome[inside].mean())
+            yield ReliabilityBin(low, high, int(inside.sum()), mean, hit)
+
+
+def _error(confidence: Floats, outcome: Floats) -> float:
+    """The expected calibration error: how far confidence and outcome are apart, bin by bin."""
+    total = sum(bin.trials * abs(bin.confidence - bin.outcome) for bin in _bins(confidence, outcome))
+    return float(total / len(confidence))

@@ -1,0 +1,94 @@
+"""From a pool to a judged pool: priors, what the live database says of each rule, what the trained model says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ruleminer.learn.scoring import Fact
+from ruleminer.problem.ontology import Ontology
+from ruleminer.propose.evidence import Floats
+from ruleminer.propose.extensions import Extensions
+from ruleminer.propose.pool import MODEL, Pool, with_rules
+from ruleminer.propose.prior import Prior, PriorOf, PriorWeights, constant_places
+from ruleminer.propose.ranking import Judged
+from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Rule
+
+MOST_RULES = 300  # of a predicate that are asked of the database; more only costs time
+_PROMISE = 2.0  # nats that a derived example is worth before sizes are known
+_ASKED = 5  # positives per predicate that the model is asked about
+
+
+class Scorer(Protocol):
+    """What we ask of a trained model (`learn.scoring.RuleScorer`)."""
+
+    def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
+        """For each fact, log p of each of its rule texts."""
+
+
+class Judge:
+    """Judges the pools of one problem: an ontology, a live database, perhaps a trained model."""
+
+    def __init__(
+        self,
+        ontology: Ontology,
+        extensions: Extensions,
+        scorer: Scorer | None = None,
+        weights: PriorWeights | None = None,
+        most_rules: int = MOST_RULES,
+    ) -> None:
+        schema = extensions.database.schema
+        self.extensions, self.scorer, self.most_rules = extensions, scorer, most_rules
+        self.weights = weights or PriorWeights()
+        self.rows = sum(table.rows or 0 for table in schema.tables)
+        self._distinct: dict[tuple[str, str], int] = {}
+        self._priors: dict[tuple[str, str], Prior] = {}
+        self.prior_of = PriorOf(ontology, schema, self._distinct)
+
+    def judged(self, pool: Pool, written: Sequence[str] = ()) -> Judged | None:
+        """The pool with the most promising rules and all that ranking asks of them; None if no rule can be run.
+
+        `written` are rules that the model wrote for the predicate; they join the pool.
+        """
+        pool = with_rules(pool, written, MODEL, self.extensions)
+        priors = self.priors(pool)
+        if len(pool.rules) > self.most_rules:
+            promise = [p.total(self.weights, len(pool.positives)) for p in priors] + _PROMISE * pool.covers.sum(axis=1)
+            keep = sorted(np.argsort(-promise, kind="stable")[: self.most_rules].tolist())
+            pool, priors = pool.only(keep), [priors[i] for i in keep]
+        sizes = self.extensions.sizes(pool.rules, pool.bodies)
+        usable = [i for i, size in enumerate(sizes) if size]  # one that derives nothing does not fit this database
+        if not usable:
+            return None
+        if len(usable) < len(sizes):
+            pool, priors = pool.only(usable), [priors[i] for i in usable]
+        found = np.array([float(size) for size in sizes if size])
+        return Judged(pool, found, tuple(priors), self._model_says(pool), self.rows)
+
+    def priors(self, pool: Pool) -> list[Prior]:
+        """The priors of a pool's rules."""
+        schema = self.extensions.database.schema
+        places = [place for place in constant_places(pool.rules) if place[0] in schema and place not in self._distinct]
+        known = [(table, column) for table, column in places if column in {c.name for c in schema.table(table).columns}]
+        self._distinct.update(self.extensions.distinct(known))
+        return [self._prior(pool.predicate, body, rule) for body, rule in zip(pool.bodies, pool.rules, strict=True)]
+
+    def _prior(self, predicate: str, body: str, rule: Rule) -> Prior:
+        found = self._priors.get((predicate, body))
+        if found is None:
+            found = self._priors[predicate, body] = self.prior_of.prior(rule)
+        return found
+
+    def _model_says(self, pool: Pool) -> Floats | None:
+        """log p of each rule, averaged over some positives."""
+        if self.scorer is None:
+            return None
+        facts: list[Fact] = [(pool.predicate, arguments) for arguments in pool.positives[:_ASKED]]
+        facts = facts or [(pool.predicate, ())]
+        texts = [rule_text(rule) for rule in pool.rules]
+        logs = np.array(self.scorer.log_probabilities(facts, [texts] * len(facts)))
+        return np.asarray(logsumexp(logs, axis=0) - np.log(len(facts)))

@@ -1,0 +1,272 @@
+"""The stage `propose`: from a run's dataset and model, and the live database, to ranked proposals and a mapping."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import ruleminer
+from ruleminer.errors import ConnectionLostError, InputError
+from ruleminer.extract.dataset import Dataset
+from ruleminer.learn.scoring import Fact, RuleScorer
+from ruleminer.learn.training import choose_device
+from ruleminer.problem.database import Database, open_database
+from ruleminer.problem.ontology import Ontology, read_ontology
+from ruleminer.propose.calibration import calibrated, trials
+from ruleminer.propose.claims import winners
+from ruleminer.propose.describe import describe, guessed, nothing
+from ruleminer.propose.extensions import Extensions
+from ruleminer.propose.guesses import guesses
+from ruleminer.propose.judge import Judge
+from ruleminer.propose.pool import GUESS, Pool, dataset_pools, rule_pool
+from ruleminer.propose.prior import PriorWeights
+from ruleminer.propose.proposals import Proposal, Proposals, Status
+from ruleminer.propose.ranking import Judged, Ranker
+
+DEFAULT_RANKER = Ranker.EVIDENCE
+_LOST = 3  # predicates in a row without a connection, after which we stop asking
+_ASKED, _BEAM = 3, 5  # facts per predicate that the model writes rules for, and how many
+
+Progress = Callable[[str, str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeRequest:
+    """The options of `propose-mappings`; None stands for "not given"."""
+
+    run: Path
+    db: str | None = None
+    schema: str | None = None
+    ontology: Path | None = None
+    ranker: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    device: str = "auto"
+    timeout: float = 300.0
+    out: Path | None = None
+    iris: tuple[str, ...] = ()  # "Class=template" of the user
+    base: str | None = None
+    scenario: Path | None = None  # whose query pairs check the mapping
+    reasoning: str = "rdfs"
+    guess: bool = False  # also put guesses for terms without examples into the mapping
+    seed: int = 0
+
+
+def propose(
+    request: ProposeRequest,
+    dataset: Dataset,
+    ontology: Ontology,
+    database: Database,
+    progress: Progress = lambda stage, what, done, total: None,
+) -> Proposals:
+    """Rank rules for every class and property of the ontology."""
+    notes: list[str] = []
+    scorer = _scorer(request, notes)
+    ranker = _ranker(request, scorer)
+    seconds: dict[str, float] = {}
+    notes += _misfits(dataset, database)
+    extensions = Extensions(database)
+    judge = Judge(ontology, extensions, scorer)
+    with _timed(seconds, "pool"):
+        progress("pool", "", 0, 1)
+        pools = dataset_pools(dataset)
+        progress("pool", "", 1, 1)
+    with _timed(seconds, "model"):
+        written = _written_rules(scorer, pools, database, progress) if scorer else {}
+    with _timed(seconds, "database"):
+        judged, reasons = _judge_all(judge, pools, written, progress, notes)
+    with _timed(seconds, "ranking"):
+        weights = PriorWeights()
+        calibration = calibrated(trials(judged.values(), ranker, weights, seed=request.seed))
+        rankers = [name for name in Ranker if name is not Ranker.NEURAL or scorer is not None]
+        best = {name: winners(judged, name, weights) for name in rankers}
+        done: dict[str, Proposal] = {}
+        for number, (predicate, one) in enumerate(judged.items()):
+            progress("ranking", predicate, number, len(judged))
+            done[predicate] = describe(one, ranker, weights, ontology, extensions, calibration, best)
+        progress("ranking", "", len(judged), len(judged))
+    with _timed(seconds, "guesses"):
+        rest = list(_without_examples(ontology, done, reasons, judge, ranker, progress))
+    notes += _refusals(judged, pools, extensions)
+    tables = database.schema.tables
+    return Proposals(
+        str(request.run),
+        {
+            "url": database.safe_url,
+            "schema": database.schema_name,
+            "dialect": database.dialect,
+            "tables": len(tables),
+            "rows": sum(table.rows or 0 for table in tables),
+        },
+        str(ranker),
+        {
+            "positives": sum(len(pool.positives) for pool in pools.values()),
+            "negatives": sum(len(pool.negatives) for pool in pools.values()),
+        },
+        tuple(sorted([*done.values(), *rest], key=lambda p: (p.status is not Status.PROPOSED, p.predicate))),
+        calibration,
+        (),
+        tuple(dict.fromkeys(notes)),
+        {name: round(value, 3) for name, value in seconds.items()},
+        {"ruleminer": ruleminer.__version__, "python": platform.python_version()},
+    )
+
+
+def run_ontology(request: ProposeRequest, dataset: Dataset) -> Ontology:
+    """The ontology of a run, or the one that the user gives."""
+    if request.ontology is not None:
+        return read_ontology(request.ontology)
+    if dataset.ontology is None:
+        raise InputError(f"the dataset in {request.run} has no ontology with it: give it with --ontology FILE")
+    return dataset.ontology
+
+
+def _scorer(request: ProposeRequest, notes: list[str]) -> RuleScorer | None:
+    if not (request.run / "model").is_dir():
+        notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
+        return None
+    return RuleScorer.of_run(request.run, choose_device(request.device))
+
+
+def _ranker(request: ProposeRequest, scorer: RuleScorer | None) -> Ranker:
+    if request.ranker is None:
+        return DEFAULT_RANKER
+    if request.ranker not in (*Ranker,):
+        raise InputError(f"--ranker must be one of {', '.join(Ranker)}, not {request.ranker!r}")
+    if request.ranker == Ranker.NEURAL and scorer is None:
+        raise InputError(f"--ranker neural needs a model: `ruleminer train {request.run}` makes one")
+    return Ranker(request.ranker)
+
+
+def live_database(request: ProposeRequest, dataset: Dataset) -> Database:
+    """The database that the user names, or the one that the run was extracted from."""
+    source = dataset.manifest["source"]
+    return open_database(
+        request.db or source["url"],
+        schema=request.schema or (source["schema"] if request.db is None else None),
+        include=request.include,
+        exclude=request.exclude,
+        timeout=request.timeout,
+    )
+
+
+def _misfits(dataset: Dataset, database: Database) -> list[str]:
+    """What the dataset's tables have that the live database has not."""
+    live, notes = database.schema, []
+    unreadable = dict(live.unreadable)
+    missing = [table.name for table in dataset.schema.tables if table.name not in live and table.name not in unreadable]
+    if len(missing) == len(dataset.schema.tables):
+        raise InputError(
+            f"none of the {len(missing)} tables of the run is in {database.safe_url}"
+            f"{f', schema {live.name}' if live.name else ''}: is this the right database, and the right --schema?"
+        )
+    if missing:
+        some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        notes.append(f"{len(missing)} tables of the run are not in the database: {some}; rules on them are left out")
+    for name, reason in unreadable.items():
+        notes.append(f"table {name} cannot be read ({reason}); rules on it are left out")
+    for table in dataset.schema.tables:
+        if table.name in live:
+            here = {column.name for column in live.table(table.name).columns}
+            gone = [column.name for column in table.columns if column.name not in here]
+            if gone:
+                notes.append(f"table {table.name} has no column {', '.join(gone)} any more; rules on it are left out")
+    return notes
+
+
+def _written_rules(
+    scorer: RuleScorer, pools: Mapping[str, Pool], database: Database, progress: Progress
+) -> dict[str, list[str]]:
+    """The rules that the model itself writes for some facts of each predicate."""
+    written: dict[str, list[str]] = {}
+    for number, (predicate, pool) in enumerate(pools.items()):
+        progress("model", predicate, number, len(pools))
+        facts: list[Fact] = [(predicate, arguments) for arguments in pool.positives[:_ASKED]]
+        texts = [text for found in scorer.rules_for(facts, database.schema, _BEAM) for text, _ in found]
+        written[predicate] = list(dict.fromkeys(texts))
+    progress("model", "", len(pools), len(pools))
+    return written
+
+
+def _judge_all(
+    judge: Judge, pools: Mapping[str, Pool], written: Mapping[str, Sequence[str]], progress: Progress, notes: list[str]
+) -> tuple[dict[str, Judged], dict[str, str]]:
+    """Each pool judged by the live database, and for those that cannot be: why."""
+    judged: dict[str, Judged] = {}
+    reasons: dict[str, str] = {}
+    lost = 0
+    for number, (predicate, pool) in enumerate(pools.items()):
+        progress("database", predicate, number, len(pools))
+        if lost >= _LOST:
+            reasons[predicate] = "the connection to the database was lost"
+            continue
+        if not pool.rules and not written.get(predicate):
+            reasons[predicate] = f"no rule of the templates derives any of its {len(pool.positives)} examples"
+            continue
+        try:
+            found = _asked_twice(judge, pool, written.get(predicate, ()))
+        except ConnectionLostError as error:
+            lost += 1
+            reasons[predicate] = f"the connection to the database was lost ({error})"
+            continue
+        lost = 0
+        if found is None:
+            refused = next(filter(None, map(judge.extensions.refusal, pool.rules)), "its rules derive nothing here")
+            reasons[predicate] = f"no rule can be run in this database: {refused}"
+        else:
+            judged[predicate] = found
+    if lost >= _LOST:
+        notes.append("the connection to the database was lost; what had been asked by then is proposed")
+    progress("database", "", len(pools), len(pools))
+    return judged, reasons
+
+
+def _asked_twice(judge: Judge, pool: Pool, written: Sequence[str]) -> Judged | None:
+    """A lost connection is opened anew by the next statement, so ask once more."""
+    try:
+        return judge.judged(pool, written)
+    except ConnectionLostError:
+        return judge.judged(pool, written)
+
+
+def _without_examples(
+    ontology: Ontology,
+    done: Mapping[str, Proposal],
+    reasons: Mapping[str, str],
+    judge: Judge,
+    ranker: Ranker,
+    progress: Progress,
+) -> Iterator[Proposal]:
+    terms = [term for term in ontology.terms if term.name not in done]
+    lost = False
+    for number, term in enumerate(terms):
+        progress("guesses", term.name, number, len(terms))
+        reason = reasons.get(term.name, "no examples")
+        try:
+            rules = [] if lost else guesses(term, judge.extensions)
+            found = judge.judged(rule_pool(term.name, rules, GUESS)) if rules else None
+        except ConnectionLostError:
+            lost, found = True, None
+        yield guessed(found, term, reason, ranker, judge) if found else nothing(term, reason)
+    progress("guesses", "", len(terms), len(terms))
+
+
+def _refusals(judged: Mapping[str, Judged], pools: Mapping[str, Pool], extensions: Extensions) -> list[str]:
+    reasons: dict[str, int] = {}
+    for pool in pools.values():
+        for rule in pool.rules:
+            reason = extensions.refusal(rule)
+            if reason:
+                reasons[reason] = reasons.get(reason, 0) + 1
+    return [f"{count} rules could not be run: {reason}" for reason, count in sorted(reasons.items())]
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    seconds[name] = time.perf_counter() - start
