@@ -18,7 +18,7 @@ from scipy.special import expit, logit
 from ruleminer.propose.evidence import Floats
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Calibration, ReliabilityBin
-from ruleminer.propose.ranking import Judged, Ranker, rank
+from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank
 
 _BOUNDS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0)
 _SEEN = (1, 2, 5, 10, 20)
@@ -47,6 +47,8 @@ def trials(
                 order = generator.permutation(positives)
                 shown, hidden = order[:seen], order[seen:]
                 kept = generator.random(negatives) < seen / positives
+                if not pool.covers[:, shown].any():  # with these alone, nothing would be proposed
+                    continue
                 some = replace(
                     judged,
                     pool=replace(
@@ -58,8 +60,7 @@ def trials(
                 )
                 ranking = rank(some, ranker, weights, seen=shown.tolist())
                 best = ranking.chosen[0]
-                alike = _alike(judged, best)
-                posterior = float(ranking.posterior[alike].sum())
+                posterior = shared_posterior(judged, ranking)
                 caught = bool(pool.hits[best][~kept & ~pool.drawn].any())
                 found.append(Trial(posterior, 0.0 if caught else float(pool.covers[best][hidden].mean())))
     return found
@@ -72,9 +73,14 @@ def _alike(judged: Judged, best: int) -> Floats:
     return np.asarray(same & (pool.hits == pool.hits[best]).all(axis=1))
 
 
-def shared_posterior(judged: Judged, posterior: Floats, best: int) -> float:
-    """The posterior of a rule together with those that nothing tells from it."""
-    return float(posterior[_alike(judged, best)].sum())
+def shared_posterior(judged: Judged, ranking: Ranking) -> float:
+    """The posterior of the choice; if it is one rule, together with those that nothing tells from it.
+
+    What coverage has in place of a posterior is the share of positives derived, and does not add up.
+    """
+    if ranking.ranker is Ranker.COVERAGE or len(ranking.chosen) > 1:
+        return ranking.chosen_posterior
+    return min(1.0, float(ranking.posterior[_alike(judged, ranking.chosen[0])].sum()))
 
 
 def calibrated(found: Sequence[Trial]) -> Calibration | None:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ruleminer.errors import ConnectionLostError, InputError, RuleminerError
 from ruleminer.extract.dataset import read_dataset
+from ruleminer.problem.database import Database
+from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.scenario import open_scenario
 from ruleminer.propose.files import column_types, mapping_texts, write_texts
 from ruleminer.propose.identity import identity_policy, mapping_of, parse_iri_override
 from ruleminer.propose.iri_columns import iri_columns
+from ruleminer.propose.key_spaces import Place
 from ruleminer.propose.proposals import Proposals, Status
 from ruleminer.propose.propose import Progress, ProposeRequest, live_database, propose, run_ontology
 from ruleminer.propose.report.page import write_report
+from ruleminer.propose.validation.reasoning import read_reasoner
 from ruleminer.propose.validation.validate import ValidationResult, validate_mapping
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Rule
@@ -32,28 +39,39 @@ class Delivery:
 
 def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage, what, done, total: None) -> Delivery:
     """Propose a mapping for a run against the live database, and write it down."""
+    folder = request.out or request.run / FOLDER
     overrides = dict(parse_iri_override(text) for text in request.iris)
     dataset = read_dataset(request.run)
     ontology = run_ontology(request, dataset)
+    # What would be refused after the long work is refused before it.
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; choose a folder with --out")
+    if request.scenario is not None:
+        scenario = open_scenario(request.scenario)
+        read_reasoner(scenario.ontology_path, request.reasoning)
+        if all(pair.disabled for pair in scenario.pairs):
+            raise InputError(f"{request.scenario}: has no query pair to validate with")
     with live_database(request, dataset) as database:
-        # Before the long work: a policy that is refused is refused now.
         identity_policy(ontology, (), overrides, request.base, database.schema)
         proposals = propose(request, dataset, ontology, database, progress)
         rules = mapped_rules(proposals, request.guess)
-        policy = identity_policy(
-            ontology, rules, overrides, request.base, database.schema, iri_columns(rules, ontology, database)
-        )
-        proposals = replace(proposals, identity=tuple(policy.lines()))
+        whole, notes = _iri_columns(rules, ontology, database)
+        policy = identity_policy(ontology, rules, overrides, request.base, database.schema, whole)
+        proposals = replace(proposals, identity=tuple(policy.lines()), notes=(*proposals.notes, *notes))
         mapping = mapping_of(rules, ontology, policy)
         texts = mapping_texts(
             mapping, database.dialect, column_types(database.schema), database.safe_url, database.schema_name
         )
         name = database.schema_name or Path(request.run).name
-    folder = request.out or request.run / FOLDER
-    told = {**proposals.to_json(), "policy": policy.to_json()}
-    texts["proposals.json"] = json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n"
     files = write_texts(texts, folder)
-    validation = _validated(request, folder / "mapping.ttl", progress)
+    validation = None
+    try:
+        validation = _validated(request, folder / "mapping.ttl", progress)
+    except RuleminerError as error:  # the mapping is there all the same
+        proposals = replace(proposals, notes=(*proposals.notes, f"the mapping could not be validated: {error}"))
+    told = {**proposals.to_json(), "policy": policy.to_json()}
+    text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+    files += write_texts({"proposals.json": text}, folder)
     report = write_report(
         proposals,
         folder / "report.html",
@@ -69,6 +87,15 @@ def mapped_rules(proposals: Proposals, guess: bool = False) -> tuple[Rule, ...]:
     """The rules that go into the mapping."""
     wanted = {Status.PROPOSED, Status.GUESSED} if guess else {Status.PROPOSED}
     return tuple(parse_rule(text) for one in proposals.proposals if one.status in wanted for text in one.texts)
+
+
+def _iri_columns(
+    rules: tuple[Rule, ...], ontology: Ontology, database: Database
+) -> tuple[frozenset[Place], tuple[str, ...]]:
+    for _ in range(2):  # a lost connection is opened anew by the next statement
+        with suppress(ConnectionLostError):
+            return iri_columns(rules, ontology, database), ()
+    return frozenset(), ("the connection was lost: which columns hold whole IRIs is not known, none is taken for one",)
 
 
 def _validated(request: ProposeRequest, mapping: Path, progress: Progress) -> ValidationResult | None:

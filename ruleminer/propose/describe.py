@@ -17,6 +17,7 @@ from ruleminer.propose.proposals import Calibration, Proposal, RankerChoice, Rul
 from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import rule_sql
+from ruleminer.rules.values import Rule
 
 _ALTERNATIVES, _SAMPLE, _COUNTER_EXAMPLES = 6, 5, 5
 _NAMED = 0.8  # how well the names of a guess must fit
@@ -44,9 +45,7 @@ def describe(
     ranking = rankings[ranker]
     chosen = ranking.chosen
     rules = [pool.rules[i] for i in chosen]
-    posterior = ranking.chosen_posterior
-    if len(chosen) == 1 and ranker is not Ranker.COVERAGE:
-        posterior = shared_posterior(judged, ranking.posterior, chosen[0])
+    posterior = shared_posterior(judged, ranking)
     covered = np.asarray(pool.covers[list(chosen)].any(axis=0))
     hit = np.asarray(pool.hits[list(chosen)].any(axis=0))
     others = [int(i) for i in ranking.order if i not in chosen][:_ALTERNATIVES]
@@ -217,8 +216,8 @@ def _choice(judged: Judged, ranking: Ranking, extensions: Extensions) -> RankerC
     )
 
 
-def _asked(extensions: Extensions, rules: Sequence[object]) -> tuple[tuple[str, ...], ...]:
+def _asked(extensions: Extensions, rules: Sequence[Rule]) -> tuple[tuple[str, ...], ...]:
     try:
-        return tuple(tuple(map(str, row)) for row in extensions.sample(rules, _SAMPLE))  # type: ignore[arg-type]
+        return tuple(tuple(map(str, row)) for row in extensions.sample(rules, _SAMPLE))
     except DatabaseError:
         return ()

@@ -2,21 +2,25 @@
 
 Every question is one read-only statement (sizes: one for a batch of rules), asked once: rules with the same body have
 the same extension, whatever their head. A rule the database refuses (a table that is gone or forbidden, a time
-limit) has no extension but a reason.
+limit) has no extension but a reason. A statement that loses its connection is asked once more; when the database
+does not come back, every question is refused, and what was asked before is still known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.database import Database
+from ruleminer.problem.engines.engine import Parameters
 from ruleminer.problem.schema import quote_identifier
+from ruleminer.propose.key_spaces import places_of
+from ruleminer.rules.lexical import family, readings
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import ColumnType, Query, rule_query
-from ruleminer.rules.values import Rule
+from ruleminer.rules.values import Kind, Rule
 
 _BATCH = 25  # rules whose sizes are asked for at once
 _BINDABLE = 200  # values bound in one statement
@@ -34,10 +38,12 @@ class Extensions:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.lost: str | None = None  # why the database does not answer any more
         self._sizes: dict[str, int] = {}
         self._refused: dict[str, str] = {}
-        self._joint: dict[tuple[str, ...], int] = {}
+        self._joint: dict[tuple[str, ...], int | None] = {}
         self._distinct: dict[tuple[str, str], int] = {}
+        self._values: dict[tuple[str, str, int], list[object]] = {}
 
     def query(self, rule: Rule) -> Query:
         """The statement whose rows are the rule's facts, as lexical forms."""
@@ -81,44 +87,44 @@ class Extensions:
     def derived(self, rule: Rule) -> set[tuple[str, ...]]:
         """All facts of the rule."""
         query = self.query(rule)
-        return set(self.database.rows(query.sql, query.parameters))
+        return set(self._rows(query.sql, query.parameters))
 
     def sample(self, rules: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
         """Some facts that the rules derive, the same ones each time."""
-        columns = ", ".join(str(i + 1) for i in range(len(rules[0].arguments)))
         query = self._compound("UNION", rules)
-        sql = f"SELECT * FROM ({query.sql}) AS e ORDER BY {columns} LIMIT {int(limit)}"
-        return list(self.database.rows(sql, query.parameters))
+        sql = f"SELECT * FROM ({query.sql}) AS e ORDER BY {self._order(rules[0])} LIMIT {int(limit)}"
+        return self._rows(sql, query.parameters)
 
     def outside(self, rules: Sequence[Rule], others: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
         """Some facts that `rules` derive and `others` do not."""
         first, second = self._compound("UNION", rules), self._compound("UNION", others)
-        columns = ", ".join(str(i + 1) for i in range(len(rules[0].arguments)))
         sql = (
             f"SELECT * FROM (SELECT * FROM ({first.sql}) AS a EXCEPT SELECT * FROM ({second.sql}) AS b) AS e "
-            f"ORDER BY {columns} LIMIT {int(limit)}"
+            f"ORDER BY {self._order(rules[0])} LIMIT {int(limit)}"
         )
-        return list(self.database.rows(sql, (*first.parameters, *second.parameters)))
+        return self._rows(sql, (*first.parameters, *second.parameters))
 
     def covered(self, rule: Rule, facts: Sequence[tuple[str, ...]]) -> list[bool] | None:
-        """Which of these argument tuples the rule derives; None if the database refuses."""
+        """Which of these argument tuples the rule derives; None if the database refuses.
+
+        An argument is read as the kind of the column that the rule takes it from: 5.00 is the number 5.
+        """
         found: set[tuple[str, ...]] = set()
         names = [quote_identifier(argument.name) for argument in rule.arguments]
         try:
-            query = self.query(rule)
-            for some in _chunks(list(dict.fromkeys(facts)), _BINDABLE // len(names)):
+            query, kinds = self.query(rule), self._kinds(rule)
+            forms = [_form(fact, kinds) for fact in facts]
+            for some in _chunks(list(dict.fromkeys(filter(None, forms))), _BINDABLE // len(names)):
                 mark = "%s" if self.database.dialect == "postgres" else "?"
                 row = " AND ".join(f"e.{name} = CAST({mark} AS text)" for name in names)
                 wanted = " OR ".join(f"({row})" for _ in some)
                 values = [value for fact in some for value in fact]
                 sql = f"SELECT * FROM ({query.sql}) AS e WHERE {wanted}"
-                found.update(self.database.rows(sql, (*query.parameters, *values)))
-        except ConnectionLostError:
-            raise
+                found.update(self._rows(sql, (*query.parameters, *values)))
         except DatabaseError as error:
             self._refused[body_of(rule)] = str(error)
             return None
-        return [tuple(fact) in found for fact in facts]
+        return [form in found for form in forms]
 
     def distinct(self, columns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
         """How many different values each (table, column) holds."""
@@ -134,19 +140,22 @@ class Extensions:
 
     def values(self, table: str, column: str, limit: int) -> list[object]:
         """The values of a column, in order; at most so many."""
-        name = quote_identifier(column)
-        sql = (
-            f"SELECT DISTINCT {name} FROM {self.database.quoted(table)} WHERE {name} IS NOT NULL "
-            f"ORDER BY 1 LIMIT {int(limit)}"
-        )
-        return [value for (value,) in self.database.rows(sql)]
+        place = table, column, limit
+        if place not in self._values:
+            value = name = quote_identifier(column)
+            if self.database.schema.table(table).column(column).kind is Kind.TEXT:  # json and the like have no order
+                value = f"CAST({name} AS text)"
+            sql = (
+                f"SELECT DISTINCT {value} FROM {self.database.quoted(table)} WHERE {name} IS NOT NULL "
+                f"ORDER BY 1 LIMIT {int(limit)}"
+            )
+            self._values[place] = [found for (found,) in self._rows(sql)]
+        return self._values[place]
 
     def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
         counted = ", ".join(f"count(DISTINCT CAST({quote_identifier(name)} AS text))" for name in columns)
         try:
-            ((*counts,),) = self.database.rows(f"SELECT {counted} FROM {self.database.quoted(table)}")
-        except ConnectionLostError:
-            raise
+            ((*counts,),) = self._rows(f"SELECT {counted} FROM {self.database.quoted(table)}")
         except DatabaseError:  # nothing is known of it: as many values as rows, or one
             rows = self.database.schema.table(table).rows if table in self.database.schema else None
             return dict.fromkeys(columns, rows or 1)
@@ -168,10 +177,8 @@ class Extensions:
         if not ready:
             return
         try:
-            for index, size in self.database.rows(" UNION ALL ".join(statements), tuple(values)):
+            for index, size in self._rows(" UNION ALL ".join(statements), tuple(values)):
                 self._sizes[ready[index]] = int(size)
-        except ConnectionLostError:
-            raise
         except DatabaseError as error:
             if len(ready) == 1:
                 self._refused[ready[0]] = str(error)
@@ -185,18 +192,52 @@ class Extensions:
         if key not in self._joint:
             try:
                 query = self._compound(how, rules)
-                ((size,),) = self.database.rows(f"SELECT count(*) FROM ({query.sql}) AS e", query.parameters)
-            except ConnectionLostError:
-                raise
-            except DatabaseError:
-                return None
-            self._joint[key] = int(size)
+                ((size,),) = self._rows(f"SELECT count(*) FROM ({query.sql}) AS e", query.parameters)
+                self._joint[key] = int(size)
+            except DatabaseError:  # a time limit, too, is waited for once only
+                self._joint[key] = None
         return self._joint[key]
 
     def _compound(self, how: str, rules: Sequence[Rule]) -> Query:
         queries = [self.query(rule) for rule in rules]
         parts = (f"SELECT * FROM ({query.sql}) AS q{i}" for i, query in enumerate(queries))
         return Query(f" {how} ".join(parts), tuple(value for query in queries for value in query.parameters))
+
+    def _order(self, rule: Rule) -> str:
+        """By character, as the other engines do; PostgreSQL would go by the language it was set up for."""
+        collation = ' COLLATE "C"' if self.database.dialect == "postgres" else ""
+        return ", ".join(quote_identifier(argument.name) + collation for argument in rule.arguments)
+
+    def _kinds(self, rule: Rule) -> list[Kind]:
+        """What the columns of the rule's arguments hold; concatenations are text."""
+        schema = self.database.schema
+        first = [(argument, places_of(rule, argument)[0]) for argument in rule.arguments]
+        return [
+            Kind.TEXT if rule.definition_of(argument) else schema.table(table).column(column).kind
+            for argument, (table, column) in first
+        ]
+
+    def _rows(self, sql: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
+        if self.lost is not None:
+            raise DatabaseError(self.lost)
+        try:
+            return list(self.database.rows(sql, parameters))
+        except ConnectionLostError as error:
+            try:
+                list(self.database.rows("SELECT 1"))
+            except DatabaseError:
+                self.lost = str(error).removesuffix("; try again")
+                raise DatabaseError(self.lost) from None
+        try:
+            return list(self.database.rows(sql, parameters))
+        except ConnectionLostError as error:  # it is this statement that breaks connections
+            raise DatabaseError(f"{str(error).removesuffix('; try again')} twice by the same statement") from None
+
+
+def _form(fact: Sequence[str], kinds: Sequence[Kind]) -> tuple[str, ...] | None:
+    """The fact as columns of these kinds have it; None if they cannot hold it."""
+    read = [dict(readings(text)).get(family(kind)) for text, kind in zip(fact, kinds, strict=True)]
+    return None if None in read else tuple(map(str, read))
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -7,7 +7,9 @@ Properties: two columns of a row, one of them a key or a link, and a value acros
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
+from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import OntologyClass, Property, PropertyKind, Term
 from ruleminer.problem.schema import Column, Schema, Table
 from ruleminer.propose.extensions import Extensions
@@ -63,7 +65,8 @@ def _keys(table: Table) -> list[str]:
 
 
 def _links(table: Table) -> dict[str, tuple[str, str]]:
-    return {key.columns[0]: (key.table, key.referenced[0]) for key in table.foreign_keys if len(key.columns) == 1}
+    single = (key for key in table.foreign_keys if len(key.columns) == len(key.referenced) == 1)
+    return {key.columns[0]: (key.table, key.referenced[0]) for key in single}
 
 
 def _entity_columns(table: Table) -> list[str]:
@@ -79,13 +82,16 @@ def _codes(table: Table, extensions: Extensions) -> Iterator[tuple[str, Constant
     for column in columns:
         few = 1 < counts[table.name, column.name] <= _FEW or column.kind is Kind.BOOLEAN
         if few and (table.rows or 0) > counts[table.name, column.name]:
-            for value in extensions.values(table.name, column.name, _FEW):
-                yield column.name, _constant(column, value)
+            values: list[object] = []
+            with suppress(DatabaseError):  # one that cannot be read is no code
+                values = extensions.values(table.name, column.name, _FEW)
+            yield from ((column.name, constant) for value in values if (constant := _constant(column, value)))
 
 
-def _constant(column: Column, value: object) -> Constant:
-    if column.kind is Kind.BOOLEAN:
-        return Constant(Kind.BOOLEAN, bool(value))
-    if column.kind is Kind.INTEGER:
-        return Constant(Kind.INTEGER, int(str(value)))
-    return Constant(Kind.TEXT, str(value))
+def _constant(column: Column, value: object) -> Constant | None:
+    """The value as a constant of the column's kind; SQLite keeps anything in any column."""
+    if column.kind is Kind.TEXT:
+        return Constant(Kind.TEXT, str(value))
+    if not isinstance(value, int):
+        return None
+    return Constant.of(bool(value) if column.kind is Kind.BOOLEAN else value)

@@ -55,6 +55,8 @@ class Judge:
         `written` are rules that the model wrote for the predicate; they join the pool.
         """
         pool = with_rules(pool, written, MODEL, self.extensions)
+        if pool.positives:  # what derives no example is no answer to them
+            pool = pool.only(np.flatnonzero(pool.covers.any(axis=1)).tolist())
         priors = self.priors(pool)
         if len(pool.rules) > self.most_rules:
             promise = [p.total(self.weights, len(pool.positives)) for p in priors] + _PROMISE * pool.covers.sum(axis=1)

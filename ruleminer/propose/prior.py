@@ -60,17 +60,11 @@ class PriorOf:
             for key in (table.primary_key, *table.unique)
             if len(key) == 1
         }
-        self._links: dict[tuple[str, str], str] = {
-            (table.name, key.columns[0]): key.table
-            for table in schema.tables
-            for key in table.foreign_keys
-            if len(key.columns) == 1
-        }
-        self._ids: dict[tuple[str, str], tuple[str, str]] = {
+        self._links: dict[tuple[str, str], tuple[str, str]] = {
             (table.name, key.columns[0]): (key.table, key.referenced[0])
             for table in schema.tables
             for key in table.foreign_keys
-            if len(key.columns) == 1
+            if len(key.columns) == len(key.referenced) == 1
         }
         self._titles: dict[str, tuple[str, ...]] = {}
         self._column_costs = {
@@ -113,8 +107,8 @@ class PriorOf:
     def _identity(self, place: tuple[str, str]) -> tuple[str, str]:
         """The key that a column leads to, link by link; itself if it is no link."""
         seen = {place}
-        while place in self._ids and self._ids[place] not in seen:
-            place = self._ids[place]
+        while place in self._links and self._links[place] not in seen:
+            place = self._links[place]
             seen.add(place)
         return place
 
@@ -147,7 +141,7 @@ class PriorOf:
             if found:
                 titles += self._titles_of(found)
         tables = {atom.table for atom, _ in _places(rule, argument)}
-        tables |= {self._links[place] for place in self._named(rule, argument) if place in self._links}
+        tables |= {self._links[place][0] for place in self._named(rule, argument) if place in self._links}
         return best_likeness(titles, tables)
 
     def _key_fit(self, term: Term, rule: Rule) -> float:

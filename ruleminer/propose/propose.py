@@ -6,11 +6,11 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import ruleminer
-from ruleminer.errors import ConnectionLostError, InputError
+from ruleminer.errors import InputError
 from ruleminer.extract.dataset import Dataset
 from ruleminer.learn.scoring import Fact, RuleScorer
 from ruleminer.learn.training import choose_device
@@ -28,7 +28,6 @@ from ruleminer.propose.proposals import Proposal, Proposals, Status
 from ruleminer.propose.ranking import Judged, Ranker
 
 DEFAULT_RANKER = Ranker.EVIDENCE
-_LOST = 3  # predicates in a row without a connection, after which we stop asking
 _ASKED, _BEAM = 3, 5  # facts per predicate that the model writes rules for, and how many
 
 Progress = Callable[[str, str, int, int], None]
@@ -78,7 +77,7 @@ def propose(
     with _timed(seconds, "model"):
         written = _written_rules(scorer, pools, database, progress) if scorer else {}
     with _timed(seconds, "database"):
-        judged, reasons = _judge_all(judge, pools, written, progress, notes)
+        judged, reasons = _judge_all(judge, pools, written, progress)
     with _timed(seconds, "ranking"):
         weights = PriorWeights()
         calibration = calibrated(trials(judged.values(), ranker, weights, seed=request.seed))
@@ -90,8 +89,10 @@ def propose(
             done[predicate] = describe(one, ranker, weights, ontology, extensions, calibration, best)
         progress("ranking", "", len(judged), len(judged))
     with _timed(seconds, "guesses"):
-        rest = list(_without_examples(ontology, done, reasons, judge, ranker, progress))
-    notes += _refusals(judged, pools, extensions)
+        rest = list(_without_examples(ontology, done, pools, reasons, judge, ranker, progress))
+    if extensions.lost:
+        notes.append(f"{extensions.lost}; what had been asked by then is proposed")
+    notes += _refusals(pools, extensions)
     tables = database.schema.tables
     return Proposals(
         str(request.run),
@@ -158,15 +159,24 @@ def _misfits(dataset: Dataset, database: Database) -> list[str]:
     """What the dataset's tables have that the live database has not."""
     live, notes = database.schema, []
     unreadable = dict(live.unreadable)
-    missing = [table.name for table in dataset.schema.tables if table.name not in live and table.name not in unreadable]
-    if len(missing) == len(dataset.schema.tables):
+    wanted = [table.name for table in dataset.schema.tables]
+    missing = [name for name in wanted if name not in live and name not in unreadable]
+    where = f"{database.safe_url}{f', schema {live.name}' if live.name else ''}"
+    if len(missing) == len(wanted):
         raise InputError(
-            f"none of the {len(missing)} tables of the run is in {database.safe_url}"
-            f"{f', schema {live.name}' if live.name else ''}: is this the right database, and the right --schema?"
+            f"none of the {len(wanted)} tables of the run is in {where}: is this the right database, "
+            "and the right --schema?"
+        )
+    if not any(name in live for name in wanted):
+        raise InputError(
+            f"none of the {len(wanted)} tables of the run can be read in {where}: has this user the right?"
         )
     if missing:
         some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        notes.append(f"{len(missing)} tables of the run are not in the database: {some}; rules on them are left out")
+        count = "1 table of the run is" if len(missing) == 1 else f"{len(missing)} tables of the run are"
+        notes.append(
+            f"{count} not in the database: {some}; rules on {'it' if len(missing) == 1 else 'them'} are left out"
+        )
     for name, reason in unreadable.items():
         notes.append(f"table {name} cannot be read ({reason}); rules on it are left out")
     for table in dataset.schema.tables:
@@ -193,76 +203,61 @@ def _written_rules(
 
 
 def _judge_all(
-    judge: Judge, pools: Mapping[str, Pool], written: Mapping[str, Sequence[str]], progress: Progress, notes: list[str]
+    judge: Judge, pools: Mapping[str, Pool], written: Mapping[str, Sequence[str]], progress: Progress
 ) -> tuple[dict[str, Judged], dict[str, str]]:
     """Each pool judged by the live database, and for those that cannot be: why."""
     judged: dict[str, Judged] = {}
     reasons: dict[str, str] = {}
-    lost = 0
     for number, (predicate, pool) in enumerate(pools.items()):
         progress("database", predicate, number, len(pools))
-        if lost >= _LOST:
-            reasons[predicate] = "the connection to the database was lost"
-            continue
-        if not pool.rules and not written.get(predicate):
+        found = judge.judged(pool, written.get(predicate, ()))
+        if found is not None:
+            judged[predicate] = found
+        elif not pool.rules:
             reasons[predicate] = f"no rule of the templates derives any of its {len(pool.positives)} examples"
-            continue
-        try:
-            found = _asked_twice(judge, pool, written.get(predicate, ()))
-        except ConnectionLostError as error:
-            lost += 1
-            reasons[predicate] = f"the connection to the database was lost ({error})"
-            continue
-        lost = 0
-        if found is None:
+        else:
             refused = next(filter(None, map(judge.extensions.refusal, pool.rules)), "its rules derive nothing here")
             reasons[predicate] = f"no rule can be run in this database: {refused}"
-        else:
-            judged[predicate] = found
-    if lost >= _LOST:
-        notes.append("the connection to the database was lost; what had been asked by then is proposed")
     progress("database", "", len(pools), len(pools))
     return judged, reasons
-
-
-def _asked_twice(judge: Judge, pool: Pool, written: Sequence[str]) -> Judged | None:
-    """A lost connection is opened anew by the next statement, so ask once more."""
-    try:
-        return judge.judged(pool, written)
-    except ConnectionLostError:
-        return judge.judged(pool, written)
 
 
 def _without_examples(
     ontology: Ontology,
     done: Mapping[str, Proposal],
+    pools: Mapping[str, Pool],
     reasons: Mapping[str, str],
     judge: Judge,
     ranker: Ranker,
     progress: Progress,
 ) -> Iterator[Proposal]:
-    terms = [term for term in ontology.terms if term.name not in done]
-    lost = False
+    # Examples may be of a term that the ontology itself does not declare, such as rdfs:label.
+    asked = (ontology.find(predicate) for predicate in reasons)
+    terms = [t for t in dict.fromkeys((*ontology.terms, *asked)) if t.name not in done]
     for number, term in enumerate(terms):
         progress("guesses", term.name, number, len(terms))
         reason = reasons.get(term.name, "no examples")
-        try:
-            rules = [] if lost else guesses(term, judge.extensions)
-            found = judge.judged(rule_pool(term.name, rules, GUESS)) if rules else None
-        except ConnectionLostError:
-            lost, found = True, None
-        yield guessed(found, term, reason, ranker, judge) if found else nothing(term, reason)
+        rules = [] if judge.extensions.lost else guesses(term, judge.extensions)
+        found = judge.judged(rule_pool(term.name, rules, GUESS)) if rules else None
+        told = guessed(found, term, reason, ranker, judge) if found else nothing(term, reason)
+        if term.name in pools:
+            pool = pools[term.name]
+            told = replace(told, positives=len(pool.positives), negatives=len(pool.negatives))
+        yield told
     progress("guesses", "", len(terms), len(terms))
 
 
-def _refusals(judged: Mapping[str, Judged], pools: Mapping[str, Pool], extensions: Extensions) -> list[str]:
+def _refusals(pools: Mapping[str, Pool], extensions: Extensions) -> list[str]:
     reasons: dict[str, int] = {}
     for pool in pools.values():
         for rule in pool.rules:
             reason = extensions.refusal(rule)
-            if reason:
+            if reason and reason != extensions.lost:
                 reasons[reason] = reasons.get(reason, 0) + 1
-    return [f"{count} rules could not be run: {reason}" for reason, count in sorted(reasons.items())]
+    return [
+        f"{count} rule{'s' if count > 1 else ''} could not be run: {reason}"
+        for reason, count in sorted(reasons.items())
+    ]
 
 
 @contextmanager

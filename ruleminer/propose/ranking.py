@@ -29,7 +29,7 @@ UnionSize = Callable[[Sequence[int]], int | None]
 # Nats for each rule of a union after the first, beside its own prior; and for each example that only it derives, the
 # more its names fall behind those of the first: facts of another predicate, given by mistake, look like a part.
 UNION_COST, STRANGER_COST = 2.0, 1.0
-_LONGEST_UNION = 4
+_LONGEST_UNION, _LEAST_GAIN = 4, 2
 _STARTS, _PARTNERS = 3, 12
 _LEAST_LOG_P = -14.0  # below this the model only says "no"
 
@@ -77,7 +77,7 @@ def rank(
 ) -> Ranking:
     """Rank the rules by the positives (or those of them that are `seen`); unions compete if their size can be asked.
 
-    A rule that is `claimed` by another predicate joins no union.
+    At least one rule must derive one of them. A rule that is `claimed` by another predicate joins no union.
     """
     weights = weights or PriorWeights()
     pool = judged.pool
@@ -136,22 +136,28 @@ def _unions(
     union_size: UnionSize,
     free: NDArray[np.bool_],
 ) -> dict[tuple[int, ...], float]:
-    """Unions grown from the best rules, one rule at a time, as long as the posterior rises; with their scores."""
+    """Unions grown from the best rules, one rule at a time, as long as the posterior rises; with their scores.
+
+    The rules of a union stand in the order of their rank: its score does not depend on how it was found.
+    """
     found: dict[tuple[int, ...], float] = {}
-    positives = covers.shape[1]
+    place = np.argsort(order)
     for start in order[:_STARTS]:
         union: tuple[int, ...] = (int(start),)
         score = float(scores[start])
         while len(union) < _LONGEST_UNION:
             left = ~covers[list(union)].any(axis=0)
             gains = covers[:, left].sum(axis=1)
-            partners = [int(i) for i in np.argsort(-(prior + 3.0 * gains), kind="stable") if gains[i] >= 2 and free[i]]
+            promise = prior + 3.0 * gains
+            partners = [int(i) for i in np.lexsort((place, -promise)) if gains[i] >= _LEAST_GAIN and free[i]]
             better: tuple[float, tuple[int, ...]] | None = None
             for partner in partners[:_PARTNERS]:
-                rules = (*union, partner)
-                value = _union_score(judged, covers, prior, rules, positives, union_size)
+                rules = tuple(sorted((*union, partner), key=lambda i: int(place[i])))
+                if not _each_needed(covers, rules):
+                    continue
+                value = found.get(rules) or _union_score(judged, covers, prior, rules, union_size)
                 if value is not None:
-                    found[tuple(sorted(rules))] = value
+                    found[rules] = value
                     if value > score and (better is None or value > better[0]):
                         better = value, rules
             if better is None:
@@ -160,18 +166,19 @@ def _unions(
     return found
 
 
+def _each_needed(covers: NDArray[np.bool_], rules: tuple[int, ...]) -> bool:
+    """Whether each rule derives several examples that the others do not."""
+    once = covers[list(rules)].sum(axis=0) == 1
+    return bool(((covers[list(rules)] & once).sum(axis=1) >= _LEAST_GAIN).all())
+
+
 def _union_score(
-    judged: Judged,
-    covers: NDArray[np.bool_],
-    prior: Floats,
-    rules: tuple[int, ...],
-    positives: int,
-    union_size: UnionSize,
+    judged: Judged, covers: NDArray[np.bool_], prior: Floats, rules: tuple[int, ...], union_size: UnionSize
 ) -> float | None:
     size = union_size(rules)
     if size is None:
         return None
-    pool = judged.pool
+    pool, positives = judged.pool, covers.shape[1]
     universe = universe_size(judged.sizes, positives, judged.rows)
     covered = np.array([covers[list(rules)].any(axis=0).sum()], float)
     value = log_likelihood(covered, positives, np.array([float(size)]), universe)
@@ -179,10 +186,12 @@ def _union_score(
         if which.any():
             hits = np.array([pool.hits[list(rules)][:, which].any(axis=0).sum()], float)
             value += log_spared(hits, int(which.sum()), expected)
-    score = float(value[0]) + float(prior[list(rules)].sum())
+    score = float(value[0]) + float(prior[rules[0]])
+    whole = float(logsumexp(prior))  # a prior is known up to a constant: a further rule must not gain by it
     derived = covers[rules[0]].copy()
     for rule in rules[1:]:
         gap = max(0.0, judged.priors[rules[0]].names - judged.priors[rule].names)
+        score += float(prior[rule]) - whole
         score -= UNION_COST + STRANGER_COST * gap * float((covers[rule] & ~derived).sum())
         derived |= covers[rule]
     return score
