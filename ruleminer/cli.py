@@ -378,7 +378,7 @@ def demo(
     force: Annotated[bool, typer.Option("--force", help="Use the folder even if it holds something else.")] = False,
     quiet: QuietOption = False,
 ) -> None:
-    """See the whole of it in about a minute: a database is generated, rules are extracted, a model is trained."""
+    """See the whole of it in a minute and a half: generate a database, extract, train, propose, validate, report."""
     from ruleminer import terminal
     from ruleminer.demo import run_demo
 

@@ -21,7 +21,7 @@ from ruleminer.problem.schema import Schema, Table
 
 if TYPE_CHECKING:
     from ruleminer.bench.frame import BenchInfo
-    from ruleminer.demo import DemoResult, Learned
+    from ruleminer.demo import DemoResult, Found
     from ruleminer.propose.deliver import Delivery
     from ruleminer.propose.proposals import Proposal, Proposals
     from ruleminer.propose.validation.validate import QueryResult, ValidationResult
@@ -256,17 +256,21 @@ def step(line: str) -> None:
     log.print(f"[bold]{escape(line)}[/bold]")
 
 
-def demo_tables(result: DemoResult) -> list[RichTable]:
-    """What the demo learned, beside the truth."""
+def demo_tables(result: DemoResult) -> list[RichTable | str]:
+    """What the demo proposed, beside the truth, and how its queries fare."""
     rows = (
-        (one.predicate, one.rule, f"{one.probability:.2f}", one.facts, one.derived, one.right, _verdict(one))
-        for one in result.learned
-    )
-    headings = ("predicate", "learned rule", "p", "facts", "derived", "right", "")
-    return [table("Learned rules on the whole database", headings, rows), metrics_table(result.metrics)]
+        (one.predicate, "\n".join(text.partition(" <- ")[2] for text in one.rules), _share(one.confidence),
+         one.facts, one.derived, one.right, _verdict(one))
+        for one in result.found
+    )  # fmt: skip
+    headings = ("predicate", "proposed rule", "confidence", "facts", "derived", "right", "")
+    tables: list[RichTable | str] = [table("Proposals on the whole database", headings, rows)]
+    if result.delivery.validation is not None:
+        tables += validation_tables(result.delivery.validation)
+    return tables
 
 
-def _verdict(one: Learned) -> str:
+def _verdict(one: Found) -> str:
     if one.facts == one.derived == one.right:
         return "exact"
     return "a part" if one.right == one.derived and one.right else "differs"
@@ -274,9 +278,11 @@ def _verdict(one: Learned) -> str:
 
 def demo_lines(result: DemoResult, out: Path) -> list[str]:
     """The demo in short, and where to look."""
-    exact = sum(_verdict(one) == "exact" for one in result.learned)
+    exact = sum(_verdict(one) == "exact" for one in result.found)
+    folder = result.delivery.folder
     return [
-        f"{exact} of {len(result.learned)} predicates exactly right. {result.scenario}",
+        f"{exact} of {len(result.found)} predicates exactly right. {result.scenario}",
+        f"Open {folder / 'report.html'} in a browser; the mapping as R2RML: {folder / 'mapping.ttl'}",
         f"The truth: {out / 'scenario' / 'mapping.rules'} · the learning curve: {result.training.folder / 'curve.png'}",
         f"Look closer: ruleminer inspect {out / 'scenario' / 'database.duckdb'} · ruleminer dataset show {out / 'run'}",
     ]

@@ -18,9 +18,9 @@ from ruleminer.propose.ranking import Judged
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
-MOST_RULES = 300  # of a predicate that are asked of the database; more only costs time
+MOST_RULES = 200  # of a predicate that are asked of the database; more only costs time
 _PROMISE = 2.0  # nats that a derived example is worth before sizes are known
-_ASKED = 5  # positives per predicate that the model is asked about
+_ASKED = 3  # positives per predicate that the model is asked about
 
 
 class Scorer(Protocol):

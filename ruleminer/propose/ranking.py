@@ -21,7 +21,6 @@ from scipy.special import logsumexp
 from ruleminer.propose.evidence import DRAWN, GIVEN, Floats, log_likelihood, log_spared, universe_size
 from ruleminer.propose.pool import Pool
 from ruleminer.propose.prior import Prior, PriorWeights
-from ruleminer.rules.printer import rule_text
 
 Ints = NDArray[np.int64]
 UnionSize = Callable[[Sequence[int]], int | None]
@@ -31,6 +30,7 @@ UnionSize = Callable[[Sequence[int]], int | None]
 UNION_COST, STRANGER_COST = 2.0, 1.0
 _LONGEST_UNION, _LEAST_GAIN = 4, 2
 _STARTS, _PARTNERS = 3, 12
+_HOPELESS = 20.0  # nats behind the best rule, from where no union is begun
 _LEAST_LOG_P = -14.0  # below this the model only says "no"
 
 
@@ -143,6 +143,8 @@ def _unions(
     found: dict[tuple[int, ...], float] = {}
     place = np.argsort(order)
     for start in order[:_STARTS]:
+        if scores[start] < scores[order[0]] - _HOPELESS:
+            break
         union: tuple[int, ...] = (int(start),)
         score = float(scores[start])
         while len(union) < _LONGEST_UNION:
@@ -207,5 +209,5 @@ def _by_coverage(judged: Judged, covers: NDArray[np.bool_]) -> Ranking:
 
 
 def _ties(judged: Judged, i: int) -> tuple[int, str]:
-    text = rule_text(judged.pool.rules[i])
-    return len(text), text
+    body = judged.pool.bodies[i]
+    return len(body), body
