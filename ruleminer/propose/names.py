@@ -9,12 +9,12 @@ counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ruleminer.rules.values import Constant, Kind, Rule, Variable
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_RUN = re.compile(r"[^\W\d_]+|\d+")
 _SAYS_LITTLE = frozenset({"has", "is", "be", "of", "the", "a", "an", "by", "to", "in", "for", "was", "id", "fk", "pk"})
 _LITTLE = 0.15
 _LONGEST_TEXT = 40  # a constant longer than this is content, not a name
@@ -27,7 +27,7 @@ def words(name: str) -> tuple[str, ...]:
     >>> words("ProgramCommitteeChairs"), words("pc_members"), words("hasPCChair")
     (('program', 'committee', 'chair'), ('pc', 'member'), ('has', 'pc', 'chair'))
     """
-    return tuple(_singular(word.lower()) for word in _WORD.findall(name))
+    return tuple(_singular(word.lower()) for run in _RUN.findall(name) for word in _cut(run))
 
 
 @lru_cache(maxsize=100_000)
@@ -118,6 +118,16 @@ def _path_names(text: str) -> list[str]:
     """The segments of an IRI's fixed text that are words; its host says nothing."""
     path = re.sub(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/]*", "", text)
     return [segment for segment in re.split(r"[/#?=&]", path) if segment]
+
+
+def _cut(run: str) -> Iterator[str]:
+    """The words of a run of letters: a capital starts one; of several, the last does if a small letter follows."""
+    start = 0
+    for i in range(1, len(run)):
+        if run[i].isupper() and (not run[i - 1].isupper() or run[i + 1 : i + 2].islower()):
+            yield run[start:i]
+            start = i
+    yield run[start:]
 
 
 def _singular(word: str) -> str:

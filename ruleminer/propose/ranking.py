@@ -142,7 +142,7 @@ def _unions(
     """
     found: dict[tuple[int, ...], float] = {}
     place = np.argsort(order)
-    for start in order[:_STARTS]:
+    for start in (i for i in order[:_STARTS] if free[i] or i == order[0]):
         if scores[start] < scores[order[0]] - _HOPELESS:
             break
         union: tuple[int, ...] = (int(start),)
