@@ -1,0 +1,125 @@
+"""Confidence that can be believed: what is calibrated stays, what is overconfident is corrected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ruleminer.propose.calibration import Trial, calibrated, confidence, shared_posterior, trials
+from ruleminer.propose.prior import PriorWeights
+from ruleminer.propose.ranking import Ranker, rank
+from tests.propose.worlds import judged, made
+
+WEIGHTS = PriorWeights()
+
+
+def outcomes(posterior: float, right: float, count: int) -> list[Trial]:
+    """So many trials with this posterior, a share of them right."""
+    good = round(right * count)
+    return [Trial(posterior, 1.0)] * good + [Trial(posterior, 0.0)] * (count - good)
+
+
+def test_posteriors_that_are_right_as_often_as_they_say_stay() -> None:
+    found = calibrated([t for p in (0.1, 0.3, 0.5, 0.7, 0.9) for t in outcomes(p, p, 100)])
+    assert found is not None
+    assert found.slope == pytest.approx(1.0, abs=0.05)
+    assert found.shift == pytest.approx(0.0, abs=0.05)
+    assert found.error < 0.02
+    for posterior in (0.05, 0.5, 0.95):
+        assert confidence(found, posterior) == pytest.approx(posterior, abs=0.02)
+
+
+def test_overconfident_posteriors_are_corrected() -> None:
+    found = calibrated([*outcomes(0.99, 0.7, 200), *outcomes(0.9, 0.55, 200)])
+    assert found is not None
+    assert found.error < found.error_before / 3
+    assert confidence(found, 0.99) == pytest.approx(0.7, abs=0.06)
+    assert confidence(found, 0.9) == pytest.approx(0.55, abs=0.06)
+
+
+def test_timid_posteriors_are_corrected_too() -> None:
+    found = calibrated([*outcomes(0.6, 0.95, 100), *outcomes(0.3, 0.6, 100)])
+    assert found is not None
+    assert confidence(found, 0.6) > 0.85  # type: ignore[operator]
+
+
+def test_a_higher_posterior_never_means_less_confidence() -> None:
+    found = calibrated([*outcomes(0.99, 0.1, 50), *outcomes(0.2, 0.9, 50)])
+    told = [confidence(found, p) for p in np.linspace(0, 1, 50)]
+    assert told == sorted(told)  # type: ignore[type-var]
+    assert all(0.0 <= c <= 1.0 for c in told if c is not None)
+
+
+def test_the_bins_hold_every_trial_once() -> None:
+    found = calibrated([Trial(p, float(i % 2)) for i, p in enumerate(np.linspace(0, 1, 97))])
+    assert found is not None
+    assert sum(bin.trials for bin in found.bins) == found.trials == 97
+    for bin in found.bins:
+        assert bin.low <= bin.confidence <= bin.high
+        assert 0.0 <= bin.outcome <= 1.0
+
+
+def test_too_few_trials_tell_nothing() -> None:
+    assert calibrated(outcomes(0.9, 1.0, 9)) is None
+    assert calibrated([]) is None
+    assert confidence(None, 0.9) is None
+
+
+def test_few_trials_move_the_posterior_little() -> None:
+    few, many = calibrated(outcomes(0.9, 0.5, 10)), calibrated(outcomes(0.9, 0.5, 1000))
+    assert few is not None
+    assert many is not None
+    assert abs(confidence(few, 0.9) - 0.9) < abs(confidence(many, 0.9) - 0.9)  # type: ignore[operator]
+
+
+CLEAN = [made("C(x) <- true(id: x)", range(100), names=0.9), made("C(x) <- all(id: x)", range(1000))]
+
+
+def test_the_right_rule_does_well_on_hidden_examples() -> None:
+    found = trials([judged(CLEAN, range(0, 100, 5))], Ranker.EVIDENCE, WEIGHTS)
+    assert len(found) == 2 * 4  # 1, 2, 5 and 10 of 20 seen, twice each
+    assert all(trial.outcome == 1.0 for trial in found)
+
+
+def test_a_hidden_negative_that_someone_gave_and_the_choice_derives_counts_as_failure() -> None:
+    one = judged(CLEAN, range(0, 100, 5), [1] * 40, drawn=[False] * 40)
+    assert all(trial.outcome == 0.0 for trial in trials([one], Ranker.EVIDENCE, WEIGHTS))
+    # One that we drew ourselves may hold for all we know.
+    drawn = judged(CLEAN, range(0, 100, 5), [1] * 40, drawn=[True] * 40)
+    assert all(trial.outcome == 1.0 for trial in trials([drawn], Ranker.EVIDENCE, WEIGHTS))
+
+
+def test_the_same_seed_gives_the_same_trials() -> None:
+    one = judged(CLEAN, [*range(0, 100, 5), *range(700, 720, 2)])
+    assert trials([one], Ranker.EVIDENCE, WEIGHTS, seed=3) == trials([one], Ranker.EVIDENCE, WEIGHTS, seed=3)
+
+
+def test_examples_that_no_rule_derives_do_not_spoil_the_trials() -> None:
+    one = judged(CLEAN, [1, 2, *range(5000, 5020)])
+    found = trials([one], Ranker.EVIDENCE, WEIGHTS, repeats=20)
+    assert found
+    assert all(np.isfinite(trial.posterior) and 0.0 <= trial.posterior <= 1.0 for trial in found)
+
+
+@pytest.mark.parametrize("ranker", [Ranker.EVIDENCE, Ranker.COVERAGE])
+def test_a_trial_measures_the_posterior_that_is_told(ranker: Ranker) -> None:
+    twins = [made(f"C(x) <- twin{i}(id: x)", range(100)) for i in range(4)]
+    one = judged([*twins, CLEAN[1]], [*range(0, 100, 5), 700, 701])
+    found = trials([one], ranker, WEIGHTS)
+    assert all(0.0 <= trial.posterior <= 1.0 for trial in found)
+    if ranker is Ranker.COVERAGE:
+        seen_all = judged([*twins, CLEAN[1]], range(0, 100, 5))
+        assert {trial.posterior for trial in trials([seen_all], ranker, WEIGHTS)} == {1.0}
+
+
+def test_rules_that_nothing_tells_apart_share_their_posterior() -> None:
+    twins = [made(f"C(x) <- twin{i}(id: x)", range(100)) for i in range(4)]
+    one = judged(twins, [1, 2, 3])
+    ranking = rank(one, Ranker.EVIDENCE)
+    assert ranking.chosen_posterior == pytest.approx(0.25)
+    assert shared_posterior(one, ranking) == pytest.approx(1.0)
+    assert shared_posterior(one, ranking) <= 1.0
+
+
+def test_a_single_example_leaves_nothing_to_try() -> None:
+    assert trials([judged(CLEAN, [1])], Ranker.EVIDENCE, WEIGHTS) == []
