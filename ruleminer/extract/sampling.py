@@ -43,27 +43,33 @@ def sample_facts(
 ) -> pa.Table:
     """The facts to extract for, in the columns of `examples`.
 
-    `positives` is the most to take per predicate, without replacement; None takes all. Negatives that the user
+    `positives` is the most to take per predicate, without replacement; None takes all. Query pairs take turns, so
+    that a pair with few facts is not drowned by another of the same predicate. Negatives that the user
     gave are all kept; the drawn ones come in addition, one for each positive.
     """
     work.register("examples_now", examples)
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE example AS
-        SELECT DISTINCT predicate, arg1, arg2, kind1, kind2, positive FROM examples_now
+        SELECT predicate, arg1, arg2, kind1, kind2, positive, min(origin) AS origin FROM examples_now GROUP BY ALL
         """
     )
     work.unregister("examples_now")
     work.execute(
         """
-        CREATE OR REPLACE TEMP TABLE chosen AS SELECT * FROM example WHERE positive
+        CREATE OR REPLACE TEMP TABLE chosen AS
+        WITH dealt AS (
+            SELECT *, md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card,
+                   row_number() OVER (
+                       PARTITION BY predicate, origin ORDER BY card, arg1, arg2, kind1, kind2) AS turn
+            FROM example WHERE positive)
+        SELECT * EXCLUDE (card, turn, origin) FROM dealt
         QUALIFY row_number() OVER (
-            PARTITION BY predicate
-            ORDER BY md5(concat_ws(chr(31), ?, predicate, arg1, arg2)), arg1, arg2, kind1, kind2) <= ?
+            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2) <= ?
         """,
         [str(seed), positives if positives is not None else 2**62],
     )
-    work.execute("INSERT INTO chosen SELECT * FROM example WHERE NOT positive")
+    work.execute("INSERT INTO chosen SELECT * EXCLUDE (origin) FROM example WHERE NOT positive")
     if negatives is not Negatives.NONE:
         _find_positions(work)
         if negatives is Negatives.UNIFORM:
@@ -71,7 +77,7 @@ def sample_facts(
         else:
             _pool_of_positives(work)
         _draw_negatives(work, seed)
-    columns = ", ".join(examples.column_names)
+    columns = ", ".join(name for name in examples.column_names if name != "origin")
     return work.sql(f"SELECT {columns} FROM chosen ORDER BY ALL").to_arrow_table()
 
 

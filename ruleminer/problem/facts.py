@@ -1,11 +1,11 @@
 """Example facts, as the whole product passes them on: an Arrow table with one row per fact.
 
-    predicate   arg1    arg2      kind1     kind2   positive
-    hasAuthor   1005    385       integer   integer true
-    Author      385     null      null      null    true
+    predicate   arg1    arg2      kind1     kind2     positive  origin
+    hasAuthor   1005    385       integer   integer   true      Q41
+    Author      385     null      null      null      true      null
 
 Arguments are lexical forms (docs/architecture.md, "Values and their kinds"); a kind is null where the source does
-not tell.
+not tell. The origin is the query pair that gave the fact, if one did; it takes no part in what fact it is.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ FACT_SCHEMA = pa.schema(
         pa.field("kind1", pa.string()),
         pa.field("kind2", pa.string()),
         pa.field("positive", pa.bool_(), nullable=False),
+        pa.field("origin", pa.string()),
     ]
 )
+_IDENTITY = [name for name in FACT_SCHEMA.names if name != "origin"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def facts_of(table: pa.Table) -> Iterator[Fact]:
             )
 
 
-def predicate_facts(predicate: str, arguments: pa.Table, positive: bool = True) -> pa.Table:
+def predicate_facts(predicate: str, arguments: pa.Table, positive: bool = True, origin: str | None = None) -> pa.Table:
     """The facts of one predicate from a table with its arguments and their kinds; those it lacks are null."""
     count = arguments.num_rows
     nothing = pa.nulls(count, pa.string())
@@ -77,14 +79,16 @@ def predicate_facts(predicate: str, arguments: pa.Table, positive: bool = True) 
     }
     named = pa.repeat(pa.scalar(predicate, pa.string()), count)
     label = pa.repeat(pa.scalar(positive, pa.bool_()), count)
-    return pa.table({"predicate": named, **columns, "positive": label}, schema=FACT_SCHEMA)
+    source = pa.repeat(pa.scalar(origin, pa.string()), count)
+    return pa.table({"predicate": named, **columns, "positive": label, "origin": source}, schema=FACT_SCHEMA)
 
 
 def united(tables: Iterable[pa.Table]) -> pa.Table:
     """All facts of the tables, each once, in the order of predicates and arguments."""
     whole = pa.concat_tables([FACT_SCHEMA.empty_table(), *tables])
-    distinct = whole.group_by(FACT_SCHEMA.names, use_threads=False).aggregate([])
-    order = [(name, "ascending") for name in FACT_SCHEMA.names]
+    distinct = whole.group_by(_IDENTITY, use_threads=False).aggregate([("origin", "min")])
+    distinct = distinct.rename_columns([*_IDENTITY, "origin"])
+    order = [(name, "ascending") for name in _IDENTITY]
     return distinct.select(FACT_SCHEMA.names).cast(FACT_SCHEMA).sort_by(order)
 
 

@@ -70,7 +70,7 @@ def facts_from_pairs(
         except DatabaseError as problem:
             report.append(PairReport(reading.stem, predicate, 0, str(problem)))
             continue
-        tables[predicate].append(predicate_facts(predicate, arguments))
+        tables[predicate].append(predicate_facts(predicate, arguments, origin=reading.stem))
         reason = "" if arguments.num_rows else "its SQL returns no rows"
         note = _notes(reading, ontology)
         report.append(PairReport(reading.stem, predicate, arguments.num_rows, reason, note))

@@ -22,7 +22,7 @@ from ruleminer.extract.pipeline import ExtractOptions, extract
 from ruleminer.extract.sampling import Negatives
 from ruleminer.extract.summary import summarise
 from ruleminer.problem.database import Database, open_database
-from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.facts import Fact, fact_table, predicate_facts, united
 from ruleminer.problem.ontology import ontology_of
 from ruleminer.problem.template_files import read_templates
 from ruleminer.rules.templates import Template
@@ -363,3 +363,15 @@ def test_drawn_negatives_are_told_from_given_ones_and_the_ontology_comes_along(t
     assert negatives
     assert all(negatives.values())
     assert dataset.ontology == ontology
+
+
+def test_query_pairs_take_turns_so_that_a_small_one_is_heard(tmp_path: Path) -> None:
+    url = database_of(tmp_path / "n.duckdb", "CREATE TABLE t AS SELECT i FROM range(50) AS r(i)")
+    many = predicate_facts("P", pa.table({"arg1": [str(i) for i in range(40)]}), origin="Q1")
+    few = predicate_facts("P", pa.table({"arg1": ["47", "48"]}), origin="Q2")
+    options = ExtractOptions(positives=6, negatives=Negatives.NONE)
+    with open_database(url) as database:
+        extract(database, united([many, few]), templates("classes"), tmp_path / "run", options)
+    chosen = read_dataset(tmp_path / "run").facts["arg1"].to_pylist()
+    assert len(chosen) == 6
+    assert {"47", "48"} <= set(chosen)
