@@ -1,0 +1,147 @@
+"""Without examples, names and structure suggest a rule; names that fit nothing suggest none."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ruleminer.problem.database import open_database
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
+from ruleminer.propose.describe import guessed
+from ruleminer.propose.extensions import Extensions
+from ruleminer.propose.guesses import guesses
+from ruleminer.propose.judge import Judge
+from ruleminer.propose.pool import GUESS, rule_pool
+from ruleminer.propose.proposals import Proposal, Status
+from ruleminer.propose.ranking import Ranker
+from ruleminer.rules.printer import rule_text
+
+W = "http://world#"
+
+
+def a_class(name: str, *labels: str) -> OntologyClass:
+    return OntologyClass(W + name, name, labels)
+
+
+def a_property(name: str, kind: PropertyKind, domain: str, range_: str | None = None) -> Property:
+    return Property(W + name, name, kind, domains=(W + domain,), ranges=(W + range_,) if range_ else ())
+
+
+TERMS = Ontology(
+    tuple(
+        a_class(name)
+        for name in ("Person", "Author", "Reviewer", "Paper", "Poster", "Keynote", "Volcano", "Empty", "PcMember")
+    ),
+    (
+        a_property("title", PropertyKind.DATATYPE, "Paper"),
+        a_property("writtenBy", PropertyKind.OBJECT, "Paper", "Person"),
+        a_property("altitude", PropertyKind.DATATYPE, "Volcano"),
+        a_property("authorName", PropertyKind.DATATYPE, "Paper"),
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
+    path = tmp_path_factory.mktemp("guess") / "world.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE person (id INTEGER PRIMARY KEY, full_name VARCHAR, is_author BOOLEAN, role VARCHAR)"
+        )
+        connection.execute(
+            "CREATE TABLE papers (id INTEGER PRIMARY KEY, title VARCHAR, written_by INTEGER REFERENCES person (id), "
+            "kind VARCHAR, pages INTEGER)"
+        )
+        connection.execute("CREATE TABLE empty (id INTEGER PRIMARY KEY)")
+        connection.execute("CREATE TABLE pc_members (person INTEGER PRIMARY KEY REFERENCES person (id))")
+        for i in range(30):
+            role = ("reviewer", "guest", "chair")[i % 3]
+            connection.execute("INSERT INTO person VALUES (?, ?, ?, ?)", [i, f"name {i}", i % 2 == 0, role])
+            kind = ("poster", "talk")[i % 2]
+            connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?)", [i, f"title {i}", i % 7, kind, i % 20])
+        connection.execute("INSERT INTO pc_members VALUES (1), (2), (3)")
+    with open_database(f"duckdb:///{path}") as database:
+        yield Judge(TERMS, Extensions(database))
+
+
+def guess(judge: Judge, name: str, ranker: Ranker = Ranker.EVIDENCE) -> Proposal:
+    term = TERMS.find(name)
+    found = judge.judged(rule_pool(name, guesses(term, judge.extensions), GUESS))
+    assert found is not None
+    return guessed(found, term, "no examples", ranker, judge)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Person", "Person(x) <- person(id: x)"),
+        ("Paper", "Paper(x) <- papers(id: x)"),
+        ("PcMember", "PcMember(x) <- pc_members(person: x)"),
+        ("Author", "Author(x) <- person(id: x, is_author: true)"),
+        ("Reviewer", 'Reviewer(x) <- person(id: x, role: "reviewer")'),
+        ("Poster", 'Poster(x) <- papers(id: x, kind: "poster")'),
+        ("title", "title(x, y) <- papers(id: x, title: y)"),
+        ("writtenBy", "writtenBy(x, y) <- papers(id: x, written_by: y)"),
+    ],
+)
+def test_names_and_structure_suggest_a_rule(judge: Judge, name: str, expected: str) -> None:
+    for ranker in (Ranker.EVIDENCE, Ranker.COVERAGE):  # coverage has nothing to count, and goes by names too
+        found = guess(judge, name, ranker)
+        assert found.status is Status.GUESSED
+        assert found.texts == (expected,)
+        assert found.confidence is None
+        assert found.sample
+
+
+@pytest.mark.parametrize("name", ["Volcano", "altitude", "Keynote"])
+def test_names_that_fit_nothing_suggest_nothing(judge: Judge, name: str) -> None:
+    found = guess(judge, name)
+    assert found.status is Status.NOTHING
+    assert found.rules == ()
+    assert found.reason == "no examples"
+
+
+def test_an_empty_table_is_no_guess(judge: Judge) -> None:
+    texts = [rule_text(rule) for rule in guesses(TERMS.find("Empty"), judge.extensions)]
+    assert texts
+    assert not any("empty" in text for text in texts)
+
+
+def test_values_across_a_link_are_among_the_guesses(judge: Judge) -> None:
+    texts = [rule_text(rule) for rule in guesses(TERMS.find("authorName"), judge.extensions)]
+    assert "authorName(x, y) <- papers(id: x, written_by: a), person(id: a, full_name: y)" in texts
+
+
+def test_a_column_of_many_values_is_no_code(judge: Judge) -> None:
+    texts = [rule_text(rule) for rule in guesses(TERMS.find("Keynote"), judge.extensions)]
+    assert not any("pages" in text or "title:" in text for text in texts)
+
+
+def test_no_guess_is_made_twice(judge: Judge) -> None:
+    for term in TERMS.terms:
+        rules = guesses(term, judge.extensions)
+        assert len(rules) == len(set(rules))
+
+
+def test_odd_values_and_links_of_sqlite_are_borne(tmp_path: Path) -> None:
+    path = tmp_path / "odd.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE rowids (name text)")
+        connection.execute(
+            "CREATE TABLE odd (id integer PRIMARY KEY, code integer, flag boolean, parent integer REFERENCES rowids)"
+        )
+        rows = [(i, ("three", 1, 2, 4.5)[i % 4], (0, 1, "yes", None)[i % 4], 1) for i in range(20)]
+        connection.executemany("INSERT INTO odd VALUES (?, ?, ?, ?)", rows)
+        connection.execute("INSERT INTO rowids VALUES ('a')")
+    connection.close()
+    with open_database(f"sqlite:///{path}") as database:
+        judge = Judge(TERMS, Extensions(database))
+        texts = [rule_text(rule) for rule in guesses(TERMS.find("Author"), judge.extensions)]
+        assert "Author(x) <- odd(id: x, code: 2)" in texts
+        assert "Author(x) <- odd(id: x, flag: true)" in texts
+        assert judge.judged(rule_pool("Author", guesses(TERMS.find("Author"), judge.extensions), GUESS)) is not None
+        assert guesses(TERMS.find("title"), judge.extensions)

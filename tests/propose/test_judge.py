@@ -1,0 +1,174 @@
+"""From a pool to a judged pool: what the database, the prior and the model say of each rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from ruleminer.extract.dataset import read_dataset
+from ruleminer.learn.scoring import Fact
+from ruleminer.problem.database import open_database
+from ruleminer.propose.extensions import Extensions, body_of
+from ruleminer.propose.judge import Judge
+from ruleminer.propose.pool import (
+    EXTRACTED,
+    MODEL,
+    CandidateSet,
+    Pool,
+    candidate_sets,
+    dataset_pools,
+    pool_of,
+    with_rules,
+)
+from ruleminer.propose.ranking import Ranker, rank
+from ruleminer.rules.parser import parse_rule
+from ruleminer.rules.printer import rule_text
+from tests.learn.conftest import write_run
+from tests.propose.worlds import ontology_of_classes
+
+ONTOLOGY = ontology_of_classes({"Author": None, "Person": None})
+ALL, FLAG = "Author(x) <- person(id: x)", "Author(x) <- person(id: x, author: true)"
+CODE, NOBODY = 'Author(x) <- person(id: x, code: "c1")', 'Author(x) <- person(id: x, code: "none")'
+
+
+@pytest.fixture(scope="module")
+def extensions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Extensions]:
+    path = tmp_path_factory.mktemp("judge") / "world.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, author BOOLEAN, code VARCHAR)")
+        connection.execute("INSERT INTO person SELECT i, i % 2 = 0, 'c' || (i % 5) FROM range(40) r(i)")
+    with open_database(f"duckdb:///{path}") as database:
+        yield Extensions(database)
+
+
+def pool(positives: Sequence[int], texts: Sequence[str], negatives: Sequence[int] = ()) -> Pool:
+    def derives(text: str, fact: int) -> bool:
+        if "author: true" in text:
+            return fact % 2 == 0
+        return fact % 5 == 1 if "c1" in text else True
+
+    def candidates(fact: int) -> CandidateSet:
+        rules = [parse_rule(text) for text in texts if derives(text, fact)]
+        return CandidateSet((str(fact),), {body_of(rule): rule for rule in rules})
+
+    return pool_of("Author", [candidates(f) for f in positives], [candidates(f) for f in negatives])
+
+
+def test_a_pool_knows_which_rule_derives_which_example() -> None:
+    made = pool([0, 2, 11], [ALL, FLAG, CODE], [3, 4])
+    texts = [rule_text(rule) for rule in made.rules]
+    assert texts == [ALL, FLAG, CODE]
+    assert made.covers.tolist() == [[True, True, True], [True, True, False], [False, False, True]]
+    assert made.hits.tolist() == [[True, True], [False, True], [False, False]]
+    assert made.origin == (EXTRACTED,) * 3
+    smaller = made.only([2, 0])
+    assert [rule_text(rule) for rule in smaller.rules] == [CODE, ALL]
+    assert smaller.covers.tolist() == [[False, False, True], [True, True, True]]
+
+
+def test_rules_of_other_heads_are_pooled_under_the_predicate() -> None:
+    rule = parse_rule("Person(x) <- person(id: x)")
+    made = pool_of("Author", [CandidateSet(("1",), {body_of(rule): rule})])
+    assert [rule_text(rule) for rule in made.rules] == [ALL]
+
+
+def test_rules_the_model_writes_are_asked_of_the_database(extensions: Extensions) -> None:
+    made = pool([0, 2], [ALL], [3])
+    written = [FLAG, ALL, "no rule at all", "Author(x) <- gone(id: x)", "Person(x) <- person(id: x)", FLAG]
+    more = with_rules(made, written, MODEL, extensions)
+    assert [rule_text(rule) for rule in more.rules] == [ALL, FLAG]
+    assert more.origin == (EXTRACTED, MODEL)
+    assert more.covers.tolist() == [[True, True], [True, True]]
+    assert more.hits.tolist() == [[True], [False]]
+    assert with_rules(made, ["?"], MODEL, extensions) is made
+
+
+def test_sizes_come_from_the_database_and_rules_that_derive_nothing_leave(extensions: Extensions) -> None:
+    found = Judge(ONTOLOGY, extensions).judged(pool([0, 2], [ALL, FLAG]), [NOBODY, CODE, "Author(x) <- gone(id: x)"])
+    assert found is not None
+    assert {rule_text(r): s for r, s in zip(found.pool.rules, found.sizes, strict=True)} == {ALL: 40.0, FLAG: 20.0}
+    assert found.rows == 40
+    assert found.model is None
+
+
+def test_what_cannot_be_run_at_all_is_not_judged(extensions: Extensions) -> None:
+    rule = parse_rule("Author(x) <- gone(id: x)")
+    lost = pool_of("Author", [CandidateSet(("1",), {body_of(rule): rule})])
+    assert Judge(ONTOLOGY, extensions).judged(lost) is None
+    assert "gone" in str(extensions.refusal(rule))
+    nothing = pool_of("Author", [CandidateSet(("77",), {})])
+    assert Judge(ONTOLOGY, extensions).judged(nothing) is None
+    assert Judge(ONTOLOGY, extensions).judged(nothing, [FLAG]) is None  # which does not derive 77
+
+
+def test_of_too_many_rules_the_most_promising_are_asked(extensions: Extensions) -> None:
+    keys = [f"Author(x) <- person(id: x, author: true), person(id: {i})" for i in range(50)]
+    found = Judge(ONTOLOGY, extensions, most_rules=5).judged(pool([0, 2], [*keys, FLAG]))
+    assert found is not None
+    assert len(found.pool.rules) == 5
+    assert FLAG in [rule_text(rule) for rule in found.pool.rules]
+
+
+def test_a_filter_is_as_long_as_its_column_has_values(extensions: Extensions) -> None:
+    found = Judge(ONTOLOGY, extensions).judged(pool([1, 6, 0], [FLAG, CODE]))
+    assert found is not None
+    flag, code = (
+        found.priors[i].length
+        for i in (
+            [rule_text(r) for r in found.pool.rules].index(FLAG),
+            [rule_text(r) for r in found.pool.rules].index(CODE),
+        )
+    )
+    assert code - flag == pytest.approx(math.log(5 / 2))
+
+
+class Oracle:
+    """A model that knows one rule and is asked about few facts."""
+
+    def __init__(self, favourite: str) -> None:
+        self.favourite = favourite
+        self.facts: list[Fact] = []
+
+    def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
+        self.facts += facts
+        return [[-0.1 if text == self.favourite else -math.inf for text in texts] for texts in rules]
+
+
+def test_the_model_is_asked_about_a_few_examples_and_its_word_counts(extensions: Extensions) -> None:
+    scorer = Oracle(ALL)
+    judge = Judge(ONTOLOGY, extensions, scorer)
+    found = judge.judged(pool(list(range(0, 40, 2)), [ALL, FLAG]))
+    assert found is not None
+    assert found.model is not None
+    assert found.model.tolist() == pytest.approx([-0.1, -math.inf])
+    assert 1 <= len(scorer.facts) <= 5
+    few = judge.judged(pool([0], [ALL, FLAG]))
+    assert few is not None
+    best = rank(few, Ranker.NEURAL).chosen[0]
+    assert rule_text(few.pool.rules[best]) == ALL
+    assert np.isfinite(rank(few, Ranker.NEURAL).posterior).all()
+
+
+def test_a_dataset_becomes_a_pool_for_each_predicate(tmp_path: Path) -> None:
+    facts = [
+        ("Author", ("1",), True, [ALL, FLAG]),
+        ("Author", ("2",), True, [ALL]),
+        ("Author", ("3",), False, [ALL]),
+        ("knows", ("1", "2"), True, ["knows(x, y) <- k(a: x, b: y)"]),
+        ("Ghost", ("9",), True, []),
+        ("OnlyNegative", ("9",), False, ["OnlyNegative(x) <- person(id: x)"]),
+    ]
+    dataset = read_dataset(write_run(tmp_path / "run", facts))
+    pools = dataset_pools(dataset)
+    assert list(pools) == ["Author", "Ghost", "knows"]
+    assert pools["Author"].positives == (("1",), ("2",))
+    assert pools["Author"].negatives == (("3",),)
+    assert pools["Author"].drawn.all()  # nobody is known to have given it
+    assert pools["knows"].positives == (("1", "2"),)
+    assert pools["Ghost"].rules == ()
+    assert len(candidate_sets(dataset)["OnlyNegative"].negatives) == 1
