@@ -401,6 +401,9 @@ def bench(
     epochs: Annotated[int | None, typer.Option(help="How many passes over the data.")] = None,
     scale: Annotated[str, typer.Option(help="smoke, cpu or paper.")] = "cpu",
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "cpu",
+    db: Annotated[
+        str | None, typer.Option("--db", help="mapping: a server with the scenarios, each in its own schema.")
+    ] = None,
     tune: Annotated[bool, typer.Option("--tune", help="real-world: also choose each loss's learning rate.")] = False,
     out: Annotated[Path, typer.Option("--out", help="Where results go; a run that was stopped goes on there.")] = Path(
         "bench-results"
@@ -424,4 +427,4 @@ def bench(
         terminal.results.print(str(bench_report(folder or out)), markup=False)
     else:
         chosen = tuple(losses.split(",")) if losses else None
-        run_bench(name, BenchOptions(chosen, seeds, epochs, scale, device, out, as_json, tune=tune))
+        run_bench(name, BenchOptions(chosen, seeds, epochs, scale, device, out, as_json, db=db, tune=tune))

@@ -51,6 +51,7 @@ class BenchOptions:
     out: Path = Path("bench-results")
     json: bool = False
     data: Path | None = None
+    db: str | None = None  # mapping: a server that holds the scenarios, each in the schema of its name
     tune: bool = False  # real-world: also choose each loss's learning rate on a validation split
 
     def __post_init__(self) -> None:
