@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruleminer.bench import cifar, dynamics, real_world, synthetic_large, synthetic_small
+from ruleminer.bench import cifar, cmt, dynamics, mapping, npd, real_world, synthetic_large, synthetic_small
 from ruleminer.bench.frame import Bench, BenchInfo
 from ruleminer.errors import InputError
 
@@ -15,6 +15,9 @@ BENCHES: dict[str, Bench] = {
         cifar.CIFAR10,
         cifar.CIFAR100,
         real_world.BENCH,
+        cmt.BENCH,
+        npd.BENCH,
+        mapping.BENCH,
     )
 }
 

@@ -16,7 +16,7 @@ from ruleminer.bench.runner import duration, run_bench
 from ruleminer.bench.tables import Cell, Table, markdown_of
 from ruleminer.errors import InputError
 
-NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world")
+NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world", "cmt", "npd")
 
 
 def test_every_bench_says_what_it_reproduces_costs_and_needs() -> None:
@@ -139,7 +139,7 @@ def test_the_papers_number_stands_beside_ours_under_its_own_name() -> None:
     assert "| y | – |  |  | no data |" in markdown_of(table)
 
 
-@pytest.mark.parametrize("name", ["dynamics", "synthetic_small", "real_world"])
+@pytest.mark.parametrize("name", ["dynamics", "synthetic_small", "real_world", "cmt", "npd"])
 def test_the_papers_numbers_name_their_source(name: str) -> None:
     assert paper_numbers(name)["source"].startswith("paper: ")
 
