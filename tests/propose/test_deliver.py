@@ -1,0 +1,131 @@
+"""The files of a mapping: always the same, readable, the user's own IRIs in them; with a model or without."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from ruleminer.extract.dataset import read_dataset
+from ruleminer.learn.options import TrainOptions
+from ruleminer.learn.training import train_run
+from ruleminer.problem.database import open_database
+from ruleminer.propose.deliver import Delivery, propose_mappings
+from ruleminer.propose.proposals import Status
+from ruleminer.propose.propose import ProposeRequest
+from tests.problem.generated import true_facts
+from tests.propose.conftest import Cli, Extracted
+from tests.propose.test_propose import FILES, exact
+
+QUICK = TrainOptions(size="tiny", updates=60, passes=1, warmup=5, learning_rate=1e-2, batch_nodes=400, threads=1)
+
+
+def outputs(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name.startswith("mapping")}
+
+
+def test_the_same_run_gives_the_same_files_and_overwrites_its_own(own_library: Extracted) -> None:
+    first = propose_mappings(ProposeRequest(run=own_library.run))
+    assert first.folder == own_library.run / "proposals"
+    before = outputs(first.folder)
+    second = propose_mappings(ProposeRequest(run=own_library.run))
+    assert outputs(second.folder) == before
+    assert {path.name for path in second.folder.iterdir()} == FILES  # and nothing temporary
+
+    def told(delivery: Delivery) -> object:
+        return [(p, p.posterior, p.confidence) for p in delivery.proposals.proposals], delivery.proposals.calibration
+
+    assert told(first) == told(second)
+
+
+def test_the_user_names_the_entities(own_library: Extracted, cli: Cli) -> None:
+    result = cli(
+        "propose-mappings", own_library.run, "--iri", "Person=http://p.example/{}", "--base", "http://b.example/", "-q",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    mapping = (own_library.run / "proposals" / "mapping.ttl").read_text("utf-8")
+    assert "http://p.example/{" in mapping
+    assert "http://b.example/" in mapping
+    assert "http://p.example/" in result.err  # the policy is printed
+
+
+def test_json_is_all_that_is_printed(library: Extracted, cli: Cli, tmp_path: Path) -> None:
+    result = cli("propose-mappings", library.run, "--out", tmp_path / "o", "--ranker", "coverage", "--json")
+    assert result.code == 0, result.err
+    told = json.loads(result.out, parse_constant=pytest.fail)
+    assert told["ranker"] == "coverage"
+    assert told["validation"] is None
+    assert {Path(path).name for path in told["files"]} == FILES
+    assert {one["status"] for one in told["proposals"]} == {"proposed"}
+    for one in told["proposals"]:
+        assert 0.0 <= one["posterior"] <= 1.0
+
+
+def test_the_terminal_shows_rules_evidence_and_where_to_look(library: Extracted, cli: Cli, tmp_path: Path) -> None:
+    result = cli("propose-mappings", library.run, "--out", tmp_path / "o", "--scenario", library.scenario)
+    assert result.code == 0, result.err
+    assert "Proposed by evidence" in result.out
+    assert "Book(ID: x, writtenBy: y)" in result.out
+    assert "reasoning: rdfs" in result.out
+    assert "6 of 6 terms proposed" in result.err
+    assert str(tmp_path / "o" / "report.html") in result.err.replace("\n", "")
+
+
+@pytest.fixture(scope="module")
+def trained(library: Extracted, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = tmp_path_factory.mktemp("trained") / "run"
+    shutil.copytree(library.run, run)
+    train_run(run, QUICK, quiet=True)
+    return run
+
+
+def test_with_a_model_all_three_rankers_stand_side_by_side(library: Extracted, trained: Path) -> None:
+    facts = true_facts(library.scenario)
+    delivery = propose_mappings(ProposeRequest(run=trained, db=f"duckdb:///{library.database}", ranker="neural"))
+    assert delivery.proposals.ranker == "neural"
+    assert delivery.proposals.notes == ()
+    with open_database(f"duckdb:///{library.database}") as database:
+        right = [exact(one, facts, database) for one in delivery.proposals.proposed]
+    assert len(right) == 6
+    assert sum(right) >= 5
+    for one in delivery.proposals.proposed:
+        assert [choice.ranker for choice in one.choices] == ["coverage", "evidence", "neural"]
+        assert {rule.origin for rule in (*one.rules, *one.alternatives)} <= {"extraction", "model"}
+        assert all(rule.positives_derived for rule in (*one.rules, *one.alternatives))
+    assert (delivery.folder / "proposals.json").is_file()
+
+
+def test_terms_without_examples_are_guessed_and_kept_out_of_the_mapping(own_library: Extracted) -> None:
+    ontology = own_library.run / "dataset" / "ontology.json"
+    known = json.loads(ontology.read_text("utf-8"))
+    pattern = known["classes"][0]
+    for name in ("Volcano", "Books"):
+        known["classes"].append({**pattern, "iri": f"http://x#{name}", "name": name, "labels": [], "parents": []})
+    ontology.write_text(json.dumps(known), "utf-8")
+    plain = propose_mappings(ProposeRequest(run=own_library.run))
+    by_name = {one.predicate: one for one in plain.proposals.proposals}
+    assert by_name["Volcano"].status is Status.NOTHING
+    assert by_name["Books"].status is Status.GUESSED
+    assert by_name["Books"].texts == ("Books(x) <- Book(ID: x)",)
+    assert "Books(x)" not in (plain.folder / "mapping.rules").read_text("utf-8")
+    asked = propose_mappings(ProposeRequest(run=own_library.run, guess=True))
+    assert "Books(x) <- Book(ID: x)" in (asked.folder / "mapping.rules").read_text("utf-8")
+
+
+def test_examples_that_no_rule_derives_are_told(own_library: Extracted) -> None:
+    dataset = read_dataset(own_library.run)
+    facts, candidates = dataset.facts, dataset.candidates
+    lost = facts.filter(pc.equal(facts["predicate"], "title"))["fact"]
+    kept = candidates.filter(pc.invert(pc.is_in(candidates["fact"], value_set=pa.array(lost.to_pylist()))))
+    pq.write_table(kept, own_library.run / "dataset" / "candidates.parquet")
+    found = propose_mappings(ProposeRequest(run=own_library.run)).proposals
+    title = next(one for one in found.proposals if one.predicate == "title")
+    assert title.status is not Status.PROPOSED
+    assert title.positives == 8
+    assert title.reason == "no rule of the templates derives any of its 8 examples"
+    assert len(found.proposed) == 5
