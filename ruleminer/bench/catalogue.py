@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruleminer.bench import cifar, cmt, dynamics, mapping, npd, real_world, synthetic_large, synthetic_small
+from ruleminer.bench import cifar, cmt, dynamics, mapping, npd, real_world, rodi, synthetic_large, synthetic_small
 from ruleminer.bench.frame import Bench, BenchInfo
 from ruleminer.errors import InputError
 
@@ -18,6 +18,7 @@ BENCHES: dict[str, Bench] = {
         cmt.BENCH,
         npd.BENCH,
         mapping.BENCH,
+        rodi.BENCH,
     )
 }
 
