@@ -12,6 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.errors import InputError
 from ruleminer.extract.dataset import Dataset
+from ruleminer.learn.options import DEVICES
 from ruleminer.learn.scoring import Fact, RuleScorer
 from ruleminer.learn.training import choose_device
 from ruleminer.problem.database import Database, open_database
@@ -53,6 +54,14 @@ class ProposeRequest:
     reasoning: str = "rdfs"
     guess: bool = False  # also put guesses for terms without examples into the mapping
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.ranker is not None and self.ranker not in (*Ranker,):
+            raise InputError(f"--ranker must be one of {', '.join(Ranker)}, not {self.ranker!r}")
+        if self.device not in DEVICES:
+            raise InputError(f"--device must be one of {', '.join(DEVICES)}, not {self.device!r}")
+        if self.seed < 0:
+            raise InputError(f"--seed must be a whole number from 0, not {self.seed}")
 
 
 def propose(
@@ -136,8 +145,6 @@ def _scorer(request: ProposeRequest, notes: list[str]) -> RuleScorer | None:
 def _ranker(request: ProposeRequest, scorer: RuleScorer | None) -> Ranker:
     if request.ranker is None:
         return DEFAULT_RANKER
-    if request.ranker not in (*Ranker,):
-        raise InputError(f"--ranker must be one of {', '.join(Ranker)}, not {request.ranker!r}")
     if request.ranker == Ranker.NEURAL and scorer is None:
         raise InputError(f"--ranker neural needs a model: `ruleminer train {request.run}` makes one")
     return Ranker(request.ranker)
