@@ -73,7 +73,7 @@ def _metrics(title: str, runs: Sequence[Record], data: Sequence[Record], paper: 
     rows: list[tuple[str, tuple[Cell, ...]]] = []
     for loss in _losses(runs):
         results = [record.result for record in _of_loss(runs, loss)]
-        told = paper.get(loss) or [None] * len(METRICS)
+        told: Sequence[float | None] = paper.get(loss) or [None] * len(METRICS)
         rows.append((loss, tuple(_cell([r[m] for r in results], paper=p) for m, p in zip(METRICS, told, strict=True))))
     for name, label in COUNTINGS.items():
         rows.append((label, tuple(_cell([_counted(r.result[name], m) for r in data]) for m in METRICS)))
