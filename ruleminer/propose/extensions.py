@@ -8,7 +8,7 @@ does not come back, every question is refused, and what was asked before is stil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -44,6 +44,15 @@ class Extensions:
         self._joint: dict[tuple[str, ...], int | None] = {}
         self._distinct: dict[tuple[str, str], int] = {}
         self._values: dict[tuple[str, str, int], list[object]] = {}
+
+    @property
+    def known_sizes(self) -> Mapping[str, int]:
+        """What has been asked so far: the size of the extension of each body."""
+        return self._sizes
+
+    def recall(self, sizes: Mapping[str, int]) -> None:
+        """Sizes that are known from before."""
+        self._sizes.update(sizes)
 
     def query(self, rule: Rule) -> Query:
         """The statement whose rows are the rule's facts, as lexical forms."""

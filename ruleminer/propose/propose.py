@@ -23,6 +23,7 @@ from ruleminer.propose.describe import describe, guessed, nothing
 from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.guesses import guesses
 from ruleminer.propose.judge import Judge
+from ruleminer.propose.memory import Memory
 from ruleminer.propose.pool import GUESS, Pool, dataset_pools, rule_pool
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Proposal, Proposals, Status
@@ -86,7 +87,8 @@ def propose(
     with _timed(seconds, "model"):
         written = _written_rules(scorer, pools, database, progress) if scorer else {}
     with _timed(seconds, "database"):
-        judged, reasons = _judge_all(judge, pools, written, progress)
+        memory = Memory(request.run, extensions)
+        judged, reasons = _judge_all(judge, pools, written, progress, memory)
     with _timed(seconds, "ranking"):
         weights = PriorWeights()
         calibration = calibrated(trials(judged.values(), ranker, weights, seed=request.seed))
@@ -100,7 +102,10 @@ def propose(
     with _timed(seconds, "guesses"):
         rest = list(_without_examples(ontology, done, pools, reasons, judge, ranker, progress))
     if extensions.lost:
+        memory.save(now=True)
         notes.append(f"{extensions.lost}; what had been asked by then is proposed")
+    else:
+        memory.forget()
     notes += _refusals(pools, extensions)
     tables = database.schema.tables
     return Proposals(
@@ -210,7 +215,11 @@ def _written_rules(
 
 
 def _judge_all(
-    judge: Judge, pools: Mapping[str, Pool], written: Mapping[str, Sequence[str]], progress: Progress
+    judge: Judge,
+    pools: Mapping[str, Pool],
+    written: Mapping[str, Sequence[str]],
+    progress: Progress,
+    memory: Memory,
 ) -> tuple[dict[str, Judged], dict[str, str]]:
     """Each pool judged by the live database, and for those that cannot be: why."""
     judged: dict[str, Judged] = {}
@@ -218,6 +227,7 @@ def _judge_all(
     for number, (predicate, pool) in enumerate(pools.items()):
         progress("database", predicate, number, len(pools))
         found = judge.judged(pool, written.get(predicate, ()))
+        memory.save()
         if found is not None:
             judged[predicate] = found
         elif not pool.rules:
