@@ -183,11 +183,11 @@ def _verdict(
         return "derives the same facts" + (", and is longer" if _longer(judged, index, chosen) else "")
     reasons = []
     if lost:
-        reasons.append(f"misses {lost} positives that the proposal derives")
+        reasons.append(f"misses {_counted(lost, 'positive')} that the proposal derives")
     if won:
-        reasons.append(f"derives {won} positives that the proposal misses")
+        reasons.append(f"derives {_counted(won, 'positive')} that the proposal misses")
     if hits > 0:
-        reasons.append(f"hits {hits} negatives more")
+        reasons.append(f"hits {_counted(hits, 'negative')} more")
     if not lost and union is not None and size > union:
         reasons.append(f"derives {size:,} facts where {union:,} explain the examples")
     if not lost and not won and union is not None and size < union:
@@ -197,6 +197,10 @@ def _verdict(
     if judged.priors[index].names < judged.priors[chosen[0]].names - 0.05:
         reasons.append("its names fit less")
     return "; ".join(reasons) or "less probable before any example"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _longer(judged: Judged, index: int, chosen: tuple[int, ...]) -> bool:

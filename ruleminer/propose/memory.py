@@ -1,6 +1,6 @@
 """What a stopped run has already asked of the database, so that the next one need not ask again.
 
-The file is good only for a database that has not changed: it is marked with the source and the row counts of its tables.
+The file is good only for a database that has not changed: it is marked with the source and its tables' row counts.
 """
 
 from __future__ import annotations

@@ -1,0 +1,85 @@
+"""A trial of the mapping study: examples drawn, some of them wrong, and the proposal held against all true facts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from ruleminer.bench.mapping_trials import Trials, World
+from ruleminer.problem.database import open_database
+from ruleminer.propose.extensions import Extensions, body_of
+from ruleminer.propose.judge import Judge
+from ruleminer.propose.pool import CandidateSet
+from ruleminer.propose.ranking import Ranker
+from ruleminer.rules.parser import parse_rule
+from tests.propose.worlds import ontology_of_classes
+
+RULES = {
+    "person": "C(x) <- person(id: x)",
+    "author": "C(x) <- person(id: x, is_author: true)",
+    "paper": "C(x) <- paper(id: x)",
+}
+FACTS = {"person": range(40), "author": range(0, 40, 2), "paper": range(100, 130)}
+CLASSES = {"Person": "person", "Author": "author", "Paper": "paper"}
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
+    path = tmp_path_factory.mktemp("study") / "world.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE person (id INTEGER PRIMARY KEY, is_author BOOLEAN)")
+        connection.execute("CREATE TABLE paper (id INTEGER PRIMARY KEY)")
+        connection.execute("INSERT INTO person SELECT i, i % 2 = 0 FROM range(40) r(i)")
+        connection.execute("INSERT INTO paper SELECT 100 + i FROM range(30) r(i)")
+
+    def candidates(fact: int) -> CandidateSet:
+        rules = [parse_rule(RULES[name]) for name, facts in FACTS.items() if fact in facts]
+        return CandidateSet((str(fact),), {body_of(rule): rule for rule in rules})
+
+    ontology = ontology_of_classes({"Person": None, "Author": "Person", "Paper": None})
+    truth = {name: frozenset((str(f),) for f in FACTS[rows]) for name, rows in CLASSES.items()}
+    known = {name: [candidates(f) for f in FACTS[rows]] for name, rows in CLASSES.items()}
+    with open_database(f"duckdb:///{path}") as database:
+        yield Trials(World(ontology, truth, known), Judge(ontology, Extensions(database)))
+
+
+def test_with_enough_examples_every_predicate_is_exact(trials: Trials) -> None:
+    found = trials.run(15, 0.0, 0, [Ranker.EVIDENCE])[Ranker.EVIDENCE]
+    assert [(one.predicate, one.exact, one.f1, one.why) for one in found] == [
+        (name, True, 1.0, "") for name in ("Author", "Paper", "Person")
+    ]
+
+
+def test_a_part_of_the_examples_may_be_wrong(trials: Trials) -> None:
+    drawn = trials._drawn("Paper", 10, 0.3, random.Random(0))
+    wrong = [one for one in drawn if one.arguments not in trials.world.truth["Paper"]]
+    assert (len(drawn), len(wrong)) == (10, 3)
+    found = {one.predicate: one for one in trials.run(10, 0.3, 0, [Ranker.EVIDENCE])[Ranker.EVIDENCE]}
+    assert found["Paper"].exact
+
+
+def test_without_examples_names_decide_and_coverage_has_nothing_to_count(trials: Trials) -> None:
+    found = trials.run(0, 0.0, 0, [Ranker.COVERAGE, Ranker.EVIDENCE])
+    assert all(one.exact for one in found[Ranker.EVIDENCE])
+    assert {one.why for one in found[Ranker.COVERAGE]} == {"no rule"}
+    assert {one.f1 for one in found[Ranker.COVERAGE]} == {0.0}
+
+
+def test_coverage_takes_the_looser_rule_and_is_told_why_it_is_wrong(trials: Trials) -> None:
+    found = {one.predicate: one for one in trials.run(5, 0.0, 0, [Ranker.COVERAGE])[Ranker.COVERAGE]}
+    author = found["Author"]
+    assert not author.exact
+    assert author.recall == 1.0
+    assert author.precision == pytest.approx(15 / 35)  # five examples are left out on both sides
+    assert author.why == "derives all right examples, as the true rule does"
+
+
+def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:
+    assert trials.run(3, 0.3, 7, [Ranker.EVIDENCE]) == trials.run(3, 0.3, 7, [Ranker.EVIDENCE])
+
+
+def test_the_ceiling_is_the_best_single_rule(trials: Trials) -> None:
+    assert {trials.ceiling(name) for name in CLASSES} == {1.0}
