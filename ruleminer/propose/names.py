@@ -9,14 +9,17 @@ counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 from ruleminer.rules.values import Constant, Kind, Rule, Variable
 
 _RUN = re.compile(r"[^\W\d_]+|\d+")
 _SAYS_LITTLE = frozenset({"has", "is", "be", "of", "the", "a", "an", "by", "to", "in", "for", "was", "id", "fk", "pk"})
 _LITTLE = 0.15
+Links = Mapping[tuple[str, str], str]
+
 _LONGEST_TEXT = 40  # a constant longer than this is content, not a name
 
 
@@ -61,16 +64,19 @@ def rule_names(rule: Rule) -> list[str]:
     return names
 
 
-def telling_names(rule: Rule) -> list[str]:
+def telling_names(rule: Rule, links: Links = MappingProxyType({})) -> list[str]:
     """The names closest to what the rule derives.
 
-    For a class: the tables, the columns that choose rows and their texts. For a property: the columns of its second
-    argument, together with their tables, and the tables that only join.
+    For a class: the tables (where the members stand in a link to another table: that table), the columns that choose
+    rows and their texts. For a property: the columns of its second argument, together with their tables, and the tables
+    that only join.
     """
     if len(rule.arguments) == 1:
         x = rule.arguments[0]
-        names = [atom.table for atom in rule.body]
+        names = []
         for atom in rule.body:
+            own = next((column for column, term in atom.columns if term == x), "")
+            names.append(links.get((atom.table, own), atom.table))
             for column, term in atom.columns:
                 if isinstance(term, Constant):
                     names.append(column)
@@ -83,18 +89,21 @@ def telling_names(rule: Rule) -> list[str]:
     ends = _variables_of(rule, y)
     names = []
     for atom in rule.body:
-        own = [column for column, term in atom.columns if term in ends]
-        names += own
-        names += [f"{atom.table}_{column}" for column in own]
-        if any(term == x for _, term in atom.columns) or not own:
+        columns = [column for column, term in atom.columns if term in ends]
+        names += columns
+        names += [f"{atom.table}_{column}" for column in columns]
+        if any(term == x for _, term in atom.columns) or not columns:
             names.append(atom.table)
             names += [column for column, term in atom.columns if isinstance(term, Variable) and term not in ends]
     return names + _iri_names(rule, y)
 
 
-def name_fit(titles: Sequence[str], rule: Rule) -> float:
-    """How well a rule's names fit a predicate that goes by these titles (its name and labels), from 0 to 1."""
-    told = telling_names(rule)
+def name_fit(titles: Sequence[str], rule: Rule, links: Links = MappingProxyType({})) -> float:
+    """How well a rule's names fit a predicate that goes by these titles (its name and labels), from 0 to 1.
+
+    `links` are the columns that are foreign keys, with the table that each leads to.
+    """
+    told = telling_names(rule, links)
     return max((likeness(title, name) for title in titles for name in told), default=0.0)
 
 

@@ -66,6 +66,7 @@ class PriorOf:
             for key in table.foreign_keys
             if len(key.columns) == len(key.referenced) == 1
         }
+        self._leads = {place: table for place, (table, _) in self._links.items() if place not in self._keys}
         self._titles: dict[str, tuple[str, ...]] = {}
         self._column_costs = {
             (table.name, column.name): cost for table in schema.tables for column, cost in self._costs(table)
@@ -76,7 +77,7 @@ class PriorOf:
         term = self.ontology.find(rule.predicate)
         return Prior(
             self.description_length(rule),
-            name_fit(self._titles_of(term), rule),
+            name_fit(self._titles_of(term), rule, self._leads),
             self._ends(term, rule),
             self._key_fit(term, rule),
         )
