@@ -197,10 +197,13 @@ def measure_training(run: Path, options: TrainOptions, test: bool, tick: Tick) -
     set_threads(options.threads)
     plain = rc_context({"figure.constrained_layout.use": False})  # training lays its curve out itself
     with plain, deterministic(device), workers(device) as team, _Ticking(tick) as display:
+        begun = (run / model_files.FOLDER / "checkpoint.safetensors").is_file()
         try:
-            training = Training(run, options, team, display, resume=True)
-        except InputError:  # nothing to resume, or something else
-            training = Training(run, options, team, display, resume=False)
+            training = Training(run, options, team, display, resume=begun)
+        except InputError:
+            if not begun:
+                raise
+            training = Training(run, options, team, display, resume=False)  # it was begun on other data
         trained = training.run()
     lines = [json.loads(line) for line in (trained.folder / "metrics.jsonl").read_text("utf-8").splitlines()]
     result: dict[str, Any] = {

@@ -239,7 +239,10 @@ def _bars(
                     axis.plot(i + 0.25, told[place], "_", color="black", alpha=0.6, markersize=10, label=label)
             axis.set_xticks(range(len(losses)), losses, rotation=40, ha="right", fontsize=8)
             axis.set_title(titles.get(name, name), fontsize=9)
-            axis.set_ylim(bottom=-2)
+            if metric == "p_pos":
+                axis.set_ylim(-3, 103)
+            else:
+                axis.set_ylim(-0.5, max(10.0, axis.get_ylim()[1]))
         row[0].set_ylabel(f"{METRICS[metric]}, %")
     handles = axes[0][0].get_legend_handles_labels()
     if handles[0]:
