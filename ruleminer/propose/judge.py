@@ -18,7 +18,8 @@ from ruleminer.propose.ranking import Judged
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
-MOST_RULES = 200  # of a predicate that are asked of the database; more only costs time
+MOST_RULES = 100  # of a predicate that are asked of the database; more only costs time
+MOST_PARTS = 20  # and so many that derive what the most promising one does not: parts of a union
 _PROMISE = 2.0  # nats that a derived example is worth before sizes are known
 _ASKED = 3  # positives per predicate that the model is asked about
 
@@ -59,8 +60,7 @@ class Judge:
             pool = pool.only(np.flatnonzero(pool.covers.any(axis=1)).tolist())
         priors = self.priors(pool)
         if len(pool.rules) > self.most_rules:
-            promise = [p.total(self.weights, len(pool.positives)) for p in priors] + _PROMISE * pool.covers.sum(axis=1)
-            keep = sorted(np.argsort(-promise, kind="stable")[: self.most_rules].tolist())
+            keep = self._promising(pool, priors)
             pool, priors = pool.only(keep), [priors[i] for i in keep]
         sizes = self.extensions.sizes(pool.rules, pool.bodies)
         usable = [i for i, size in enumerate(sizes) if size]  # one that derives nothing does not fit this database
@@ -70,6 +70,15 @@ class Judge:
             pool, priors = pool.only(usable), [priors[i] for i in usable]
         found = np.array([float(size) for size in sizes if size])
         return Judged(pool, found, tuple(priors), self._model_says(pool), self.rows)
+
+    def _promising(self, pool: Pool, priors: Sequence[Prior]) -> list[int]:
+        """The rules to ask the database about, by what is known without it."""
+        before = np.array([prior.total(self.weights, len(pool.positives)) for prior in priors])
+        order = np.argsort(-(before + _PROMISE * pool.covers.sum(axis=1)), kind="stable")
+        left = ~pool.covers[order[0]]
+        more = pool.covers[:, left].sum(axis=1)
+        parts = [i for i in np.argsort(-(before + _PROMISE * more), kind="stable").tolist() if more[i] > 1]
+        return sorted({*order[: self.most_rules].tolist(), *parts[:MOST_PARTS]})
 
     def priors(self, pool: Pool) -> list[Prior]:
         """The priors of a pool's rules."""
