@@ -17,11 +17,13 @@ from ruleminer.bench.tables import Cell, Table, markdown_of
 from ruleminer.errors import InputError
 
 NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world", "cmt", "npd")
+ELSEWHERE = ("mapping", "rodi")  # their runs take real data, and tests of their own
 
 
 def test_every_bench_says_what_it_reproduces_costs_and_needs() -> None:
-    assert [info.name for info in bench_list()] == list(NAMES)
-    assert all(info.reproduces and info.cost and info.data and info.losses for info in bench_list())
+    assert [info.name for info in bench_list()] == [*NAMES, *ELSEWHERE]
+    assert all(info.reproduces and info.cost and info.data for info in bench_list())
+    assert all(info.losses or info.name in ELSEWHERE for info in bench_list())
 
 
 @pytest.mark.parametrize("name", NAMES)
