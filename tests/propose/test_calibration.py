@@ -94,10 +94,11 @@ def test_the_same_seed_gives_the_same_trials() -> None:
     assert trials([one], Ranker.EVIDENCE, WEIGHTS, seed=3) == trials([one], Ranker.EVIDENCE, WEIGHTS, seed=3)
 
 
+@pytest.mark.filterwarnings("error")
 def test_examples_that_no_rule_derives_do_not_spoil_the_trials() -> None:
     one = judged(CLEAN, [1, 2, *range(5000, 5020)])
     found = trials([one], Ranker.EVIDENCE, WEIGHTS, repeats=20)
-    assert found
+    assert 0 < len(found) < 20 * 4  # trials that saw none of the two that are derived are left out
     assert all(np.isfinite(trial.posterior) and 0.0 <= trial.posterior <= 1.0 for trial in found)
 
 

@@ -71,6 +71,12 @@ def test_what_nothing_tells_from_a_claimed_rule_is_claimed_too() -> None:
     assert {rule.body[0].table for rule, yes in zip(one.pool.rules, taken, strict=True) if yes} == {"person", "people"}
 
 
+def test_a_rule_of_another_size_is_not_claimed_with_it() -> None:
+    rules = [made("Document(x) <- person(id: x)", PEOPLE), made("Document(x) <- agent(id: x)", range(500, 900))]
+    one = judged(rules, [510, 511])
+    assert claimed(one, {"Person": "_(x) <- person(id: x)"}, ONTOLOGY).tolist() == [True, False]
+
+
 def test_a_predicate_does_not_claim_from_itself() -> None:
     one = judged(rules_of("Document"), [1, 2, 3])
     assert not claimed(one, {"Document": "_(x) <- paper(id: x)"}, ONTOLOGY).any()

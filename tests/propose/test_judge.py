@@ -79,7 +79,7 @@ def test_rules_of_other_heads_are_pooled_under_the_predicate() -> None:
 
 def test_rules_the_model_writes_are_asked_of_the_database(extensions: Extensions) -> None:
     made = pool([0, 2], [ALL], [3])
-    written = [FLAG, ALL, "no rule at all", "Author(x) <- gone(id: x)", "Person(x) <- person(id: x)", FLAG]
+    written = [FLAG, ALL, "no rule at all", "Author(x) <- gone(id: x)", 'Person(x) <- person(id: x, code: "c2")', FLAG]
     more = with_rules(made, written, MODEL, extensions)
     assert [rule_text(rule) for rule in more.rules] == [ALL, FLAG]
     assert more.origin == (EXTRACTED, MODEL)

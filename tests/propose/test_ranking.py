@@ -14,7 +14,7 @@ from mpmath import mp, mpf
 
 from ruleminer.propose import evidence
 from ruleminer.propose.prior import PriorWeights
-from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank
+from ruleminer.propose.ranking import STRANGER_COST, UNION_COST, Judged, Ranker, Ranking, rank
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from tests.propose.test_evidence import slow_likelihood, slow_spared
@@ -147,6 +147,34 @@ def test_a_union_is_proposed_where_two_tables_each_hold_a_part() -> None:
     ranking = rank(one, Ranker.EVIDENCE, union_size=sizes_of_unions(rules, one))
     assert ranking.chosen_posterior > 0.9
     assert ranking.posterior.max() < 0.1  # the single rules are hypotheses, too
+
+
+@pytest.mark.parametrize("names", [0.9, 0.3])
+def test_a_union_competes_by_its_own_prior_and_likelihood(names: float) -> None:
+    first = made("n(x) <- a(i: x)", range(100), names=0.9)
+    second = made("n(x) <- b(i: x)", range(200, 260), names=names)
+    examples = [1, 2, 3, 4, 201, 202, 203, 204]
+    one = judged([first, second], examples)
+    ranking = rank(one, Ranker.EVIDENCE, WEIGHTS, union_size=sizes_of_unions([first, second], one))
+    assert len(ranking.chosen) == 2
+    prior = ranking.log_prior
+    expected = prior[0] + prior[1] - np.logaddexp(*prior)  # the second is chosen among all rules of the pool
+    expected -= UNION_COST + STRANGER_COST * (0.9 - names) * 4  # and explains four examples that the first does not
+    expected += slow_likelihood(8, 8, 160, 1000.0)
+    single = prior[0] + slow_likelihood(4, 8, 100, 1000.0)
+    odds = math.log(ranking.chosen_posterior / ranking.posterior[0])
+    assert odds == pytest.approx(expected - single)
+
+
+def test_the_scale_of_priors_does_not_matter_to_unions() -> None:
+    def posterior(length: float) -> float:
+        rules = [
+            made(f"n(x) <- {t}(i: x)", facts, length=length) for t, facts in (("a", range(9)), ("b", range(20, 50)))
+        ]
+        one = judged(rules, [1, 2, 3, 21, 22])
+        return rank(one, Ranker.EVIDENCE, union_size=sizes_of_unions(rules, one)).chosen_posterior
+
+    assert posterior(1.0) == pytest.approx(posterior(40.0))
 
 
 def test_a_left_over_example_is_never_a_union() -> None:
