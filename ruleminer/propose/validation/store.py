@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from pyoxigraph import RdfFormat, Store
+from pyoxigraph import RdfFormat, Store, parse
 
 from ruleminer.propose.validation.materialise import Quad
 from ruleminer.propose.validation.reasoning import Reasoner
@@ -65,6 +65,10 @@ def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: TextIO, conclusions
 def _load(store: Store, path: Path) -> None:
     with path.open("rb") as file:
         while lines := file.readlines(_CHUNK):
+            content = b"".join(lines)
             # Lenient: IRIs were checked as far as the standard asks when they were made.
-            store.bulk_load(b"".join(lines), RdfFormat.N_TRIPLES, lenient=True)
+            if b"_:" in content:  # the loader gives blank nodes other names each time, and these must stay the same
+                store.bulk_extend(parse(content, RdfFormat.N_TRIPLES, lenient=True))
+            else:
+                store.bulk_load(content, RdfFormat.N_TRIPLES, lenient=True)
     path.unlink()

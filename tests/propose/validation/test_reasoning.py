@@ -111,3 +111,13 @@ def test_the_store_counts_what_is_asserted_and_what_is_inferred(on_disk: bool, m
         assert (loaded.triples, loaded.inferred) == (4, 8)
         ((count,),) = loaded.store.query("SELECT (COUNT(*) AS ?n) { ?x a <http://e/Agent> }")
         assert count.value == "3"
+
+
+def test_a_blank_node_stays_one_node_through_chunks_and_conclusions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ruleminer.propose.validation.store._CHUNK", 1)
+    quads = [("_:b1", RDF_TYPE, e("Author"), ""), ("_:b1", e("title"), '"A"', "")]
+    with loaded_store(quads, reasoner(structural=False)) as loaded:
+        found = list(
+            loaded.store.query('SELECT ?x { ?x a <http://e/Author>, <http://e/Agent> ; <http://e/title> "A" }')
+        )
+        assert len(list(loaded.store.query(query))) == 1
