@@ -36,7 +36,7 @@ def number_form(text: str) -> str:
     number = Decimal(text)
     if number == number.to_integral_value():
         return str(int(number))
-    return format(number.normalize(), "f")
+    return format(number, "f").rstrip("0")  # normalize() would round to 28 digits
 
 
 def timestamp_form(value: datetime) -> str:

@@ -92,7 +92,8 @@ def double_form(value: float) -> str:
 def _decimal_form(value: Decimal) -> str:
     if not value.is_finite():  # PostgreSQL's numeric has them, xsd:decimal has not
         return str(value)
-    return str(int(value)) if value == value.to_integral_value() else format(value.normalize(), "f")
+    # normalize() would round to 28 digits.
+    return str(int(value)) if value == value.to_integral_value() else format(value, "f").rstrip("0")
 
 
 def _instant(value: datetime) -> str:

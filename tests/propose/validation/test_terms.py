@@ -20,6 +20,7 @@ from ruleminer.propose.validation.terms import blank, double_form, iri, iri_safe
         (True, "true", "boolean"),
         (Decimal("12.300000"), "12.3", "decimal"),
         (Decimal("1E+3"), "1000", "decimal"),
+        (Decimal("12345678901234567890123456789.120"), "12345678901234567890123456789.12", "decimal"),
         (30.0, "3.0E1", "double"),
         (-0.00125, "-1.25E-3", "double"),
         (0.0, "0.0E0", "double"),
