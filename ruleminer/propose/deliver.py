@@ -13,7 +13,7 @@ from ruleminer.problem.database import Database
 from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.scenario import open_scenario
 from ruleminer.propose.files import column_types, mapping_texts, write_texts
-from ruleminer.propose.identity import identity_policy, mapping_of, parse_iri_override
+from ruleminer.propose.identity import check_overrides, identity_policy, mapping_of, parse_iri_override
 from ruleminer.propose.iri_columns import iri_columns
 from ruleminer.propose.key_spaces import Place
 from ruleminer.propose.proposals import Proposals, Status
@@ -44,6 +44,7 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
     dataset = read_dataset(request.run)
     ontology = run_ontology(request, dataset)
     # What would be refused after the long work is refused before it.
+    check_overrides(ontology, overrides, request.base)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; choose a folder with --out")
     if request.scenario is not None:
@@ -52,7 +53,6 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
         if all(pair.disabled for pair in scenario.pairs):
             raise InputError(f"{request.scenario}: has no query pair to validate with")
     with live_database(request, dataset) as database:
-        identity_policy(ontology, (), overrides, request.base, database.schema)
         proposals = propose(request, dataset, ontology, database, progress)
         rules = mapped_rules(proposals, request.guess)
         whole, notes = _iri_columns(rules, ontology, database)
@@ -62,11 +62,12 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
         texts = mapping_texts(
             mapping, database.dialect, column_types(database.schema), database.safe_url, database.schema_name
         )
-        name = database.schema_name or Path(request.run).name
+        schema = database.schema_name
     files = write_texts(texts, folder)
     validation = None
     try:
-        validation = _validated(request, folder / "mapping.ttl", progress)
+        url = request.db or dataset.manifest["source"]["url"]
+        validation = _validated(request, folder / "mapping.ttl", url, schema, progress)
     except RuleminerError as error:  # the mapping is there all the same
         proposals = replace(proposals, notes=(*proposals.notes, f"the mapping could not be validated: {error}"))
     told = {**proposals.to_json(), "policy": policy.to_json()}
@@ -75,7 +76,7 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
     report = write_report(
         proposals,
         folder / "report.html",
-        title=f"Proposed mapping of {name}",
+        title=f"Proposed mapping of {schema or request.run.name}",
         run=request.run,
         ontology=ontology,
         validation=validation,
@@ -98,14 +99,17 @@ def _iri_columns(
     return frozenset(), ("the connection was lost: which columns hold whole IRIs is not known, none is taken for one",)
 
 
-def _validated(request: ProposeRequest, mapping: Path, progress: Progress) -> ValidationResult | None:
+def _validated(
+    request: ProposeRequest, mapping: Path, db: str, schema: str | None, progress: Progress
+) -> ValidationResult | None:
+    """The mapping's score on the database that it was made for: its SQL is written for that one."""
     if request.scenario is None:
         return None
     return validate_mapping(
         mapping,
         request.scenario,
-        db=request.db,
-        schema=request.schema,
+        db=db,
+        schema=schema,
         reasoning=request.reasoning,
         timeout=request.timeout,
         progress=progress,

@@ -93,6 +93,7 @@ def identity_policy(
 
     `schema` tells which keys belong together, `whole_iris` which columns hold IRIs and not keys.
     """
+    check_overrides(ontology, overrides, base)
     whole_iris = frozenset(whole_iris)
     base = _checked_base(base) if base else default_base(ontology)
     keys = key_spaces(rules, schema)
@@ -106,6 +107,20 @@ def identity_policy(
     deciding = {key: tuple(found) for key, found in by_key.items()}
     policy = IdentityPolicy(base, (), by_class, keys, deciding, whole_iris)
     return _with_report(policy, ontology, rules)
+
+
+def check_overrides(ontology: Ontology, overrides: Mapping[str, str], base: str | None = None) -> None:
+    """Refuse what no rules could make right: a property, two templates for a class and one above it, a bad base."""
+    terms = {name: ontology.find(name) for name in overrides}
+    for name, term in terms.items():
+        if not isinstance(term, OntologyClass):
+            raise InputError(f"--iri takes a class, and {name} is a property")
+        related = {term.iri, *ontology.ancestors(term.iri)}
+        for other, template in overrides.items():
+            if terms[other].iri in related and template != overrides[name]:
+                raise _two_templates(other, name)
+    if base:
+        _checked_base(base)
 
 
 def mapping_of(rules: Sequence[Rule], ontology: Ontology, policy: IdentityPolicy) -> RuleMapping:
@@ -229,13 +244,10 @@ def _class_uses(ontology: Ontology, rules: Sequence[Rule], whole_iris: frozenset
 def _override(ontology: Ontology, by_class: dict[str, Space], overrides: Mapping[str, str]) -> None:
     changed: dict[Space, tuple[str, str]] = {}
     for name, template in overrides.items():
-        term = ontology.find(name)
-        if not isinstance(term, OntologyClass):
-            raise InputError(f"--iri takes a class, and {name} is a property")
-        space = by_class[term.iri]
+        space = by_class[ontology.find(name).iri]
         before = changed.setdefault(space, (name, template))
         if before[1] != template:
-            raise InputError(f"--iri gives two templates for the same entities: {before[0]} and {name} share theirs")
+            raise _two_templates(before[0], name)
     for iri, space in list(by_class.items()):
         if space in changed:
             name, template = changed[space]
@@ -259,6 +271,10 @@ def _with_report(policy: IdentityPolicy, ontology: Ontology, rules: Sequence[Rul
             elif holds_iris(rule, variable, policy.whole_iris):
                 notes[f"{rule.predicate}: {'.'.join(places_of(rule, variable)[0])} holds whole IRIs"] = None
     return replace(policy, spaces=tuple(sorted(spaces, key=lambda s: s.template)), notes=tuple(notes))
+
+
+def _two_templates(one: str, other: str) -> InputError:
+    return InputError(f"--iri gives two templates for the same entities: {one} and {other} share theirs")
 
 
 def _checked_base(base: str) -> str:

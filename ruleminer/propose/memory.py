@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from contextlib import suppress
 from pathlib import Path
 
+from ruleminer.errors import InputError
 from ruleminer.problem.database import Database
 from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.files import write_texts
@@ -32,14 +34,16 @@ class Memory:
             pass  # none, or one that was cut short: everything is asked anew
 
     def save(self, now: bool = False) -> None:
-        """Write down what is known, if the last time is a while ago."""
+        """Write down what is known, if the last time is a while ago and the folder may be written."""
         if now or time.monotonic() - self._saved > _EVERY:
-            write_texts({FILE: json.dumps({"mark": self._mark, "sizes": self._extensions.known_sizes})}, self._run)
+            with suppress(InputError):  # the files may go elsewhere, with --out
+                write_texts({FILE: json.dumps({"mark": self._mark, "sizes": self._extensions.known_sizes})}, self._run)
             self._saved = time.monotonic()
 
     def forget(self) -> None:
         """The run is through."""
-        (self._run / FILE).unlink(missing_ok=True)
+        with suppress(OSError):
+            (self._run / FILE).unlink()
 
 
 def _mark(database: Database) -> str:

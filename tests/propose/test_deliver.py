@@ -129,3 +129,13 @@ def test_examples_that_no_rule_derives_are_told(own_library: Extracted) -> None:
     assert title.positives == 8
     assert title.reason == "no rule of the templates derives any of its 8 examples"
     assert len(found.proposed) == 5
+
+
+def test_the_mapping_is_validated_on_the_database_it_was_made_for(library: Extracted, tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario"
+    shutil.copytree(library.scenario, scenario)
+    with open_database(f"duckdb:///{library.database}") as database:
+        url = database.safe_url
+    found = propose_mappings(ProposeRequest(run=library.run, out=tmp_path / "out", scenario=scenario)).validation
+    assert found is not None
+    assert found.database == url  # and not the scenario's own

@@ -17,7 +17,14 @@ from ruleminer.errors import InputError
 from ruleminer.problem.database import open_database
 from ruleminer.problem.ontology import Ontology, ontology_of
 from ruleminer.problem.schema import Column, ForeignKey, Schema, Table
-from ruleminer.propose.identity import IdentityPolicy, default_base, identity_policy, mapping_of, parse_iri_override
+from ruleminer.propose.identity import (
+    IdentityPolicy,
+    check_overrides,
+    default_base,
+    identity_policy,
+    mapping_of,
+    parse_iri_override,
+)
 from ruleminer.propose.iri_columns import iri_columns
 from ruleminer.rules.mapping import Iri, Literal, TripleRule
 from ruleminer.rules.parser import parse_rules
@@ -109,6 +116,18 @@ def test_unrelated_keys_below_a_class_that_nothing_derives_stay_apart(ontology: 
         assert {prefix(rule.subject) for rule in found} == {f"{BASE}Document/"}
 
 
+def test_entities_that_stay_apart_may_have_templates_of_their_own(ontology: Ontology) -> None:
+    links = table("bids", "id", "paper", links=(("paper", "papers"),))
+    apart = Schema(None, (table("papers", "id"), table("reviews", "id"), links))
+    own = {"Paper": "http://e.x/p/{}", "Review": "http://e.x/r/{}"}
+    check_overrides(ontology, own)  # only the rules will tell whether they share their entities
+    text = "Paper(x) <- papers(id: x)   Review(x) <- reviews(id: x)"
+    found, _ = triples(ontology, text, apart, **own)
+    assert [prefix(rule.subject) for rule in found] == ["http://e.x/p/", "http://e.x/r/"]
+    with pytest.raises(InputError, match="share theirs"):
+        triples(ontology, text, None, **own)
+
+
 def test_a_union_of_domains_is_decided_by_the_key(ontology: Ontology) -> None:
     found, policy = triples(
         ontology,
@@ -190,9 +209,9 @@ def test_overrides_that_cannot_be_followed_are_told(ontology: Ontology) -> None:
         ({"Person": "http://e.x/{}", "Author": "http://e.y/{}"}, "share theirs"),
     ):
         with pytest.raises(InputError, match=told):
-            identity_policy(ontology, [], overrides)
+            check_overrides(ontology, overrides)
     with pytest.raises(InputError, match="no base for IRIs"):
-        identity_policy(ontology, [], {}, "data")
+        check_overrides(ontology, {}, "data")
 
 
 def test_the_base_is_the_users_or_comes_from_the_ontology(ontology: Ontology) -> None:

@@ -60,5 +60,13 @@ def test_a_file_that_was_cut_short_does_no_harm_and_a_finished_run_leaves_none(t
     assert not (tmp_path / FILE).exists()
 
 
+def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with open_database(world(tmp_path / "a.duckdb", 3)) as database:
+        memory = Memory(tmp_path / "file" / "run", Extensions(database))
+        memory.save(now=True)
+        memory.forget()
+
+
 def never() -> Iterator[tuple[Any, ...]]:
     raise AssertionError("the database was asked")
