@@ -1,6 +1,7 @@
 """Query pairs for a scenario, in RODI's manner: what a predicate's SPARQL returns, its SQL returns too.
 
-Classes are counted; properties return their two ends, named x and y, or are counted as well.
+Classes are counted; properties return their two ends, named x and y, or are counted as well. An end that is an entity
+is marked as an id: which IRI it gets is for the mapping to say.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def pair_files(domain: Domain, rules: Iterable[Rule], keys: dict[str, tuple[str,
     classes = {cls.name for cls in domain.classes}
     values = {prop.name for prop in domain.properties if not domain.is_object_property(prop.name)}
     for number, (predicate, own) in enumerate(by_predicate.items(), start=1):
+        ids = ""
         if predicate in classes:
             sql = _class_count(own, keys)
             sparql = f"SELECT (COUNT(?x) AS ?count) \nWHERE {{?x rdf:type :{predicate}}}"
@@ -34,6 +36,7 @@ def pair_files(domain: Domain, rules: Iterable[Rule], keys: dict[str, tuple[str,
             sql = _union(own)
             sparql = f"SELECT ?x ?y \nWHERE {{?x :{predicate} ?y}}"
             categories = _property_category(own, predicate in values)
+            ids = "0" if predicate in values else "0,1"
         else:
             sql = f"SELECT COUNT(*) \nFROM ({_union(own)}) AS t"
             sparql = f"SELECT (COUNT(*) AS ?count) \nWHERE {{?x :{predicate} ?y}}"
@@ -46,6 +49,7 @@ def pair_files(domain: Domain, rules: Iterable[Rule], keys: dict[str, tuple[str,
             "sql": sql,
             "sparql": prefixes + sparql,
             "categories": categories,
+            **({"entityIdCols": ids, "entityIdVars": ids} if ids else {}),
         }
         yield f"Q{number:03}.qpair", "\n".join(f"{key}={_value(text)}\n" for key, text in entries.items())
 
