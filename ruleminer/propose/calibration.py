@@ -53,14 +53,16 @@ def trials(
                     judged,
                     pool=replace(
                         pool,
+                        positives=tuple(pool.positives[i] for i in shown),
+                        covers=pool.covers[:, shown],
                         negatives=tuple(n for n, keep in zip(pool.negatives, kept, strict=True) if keep),
                         drawn=pool.drawn[kept],
                         hits=pool.hits[:, kept],
                     ),
                 )
-                ranking = rank(some, ranker, weights, seen=shown.tolist())
+                ranking = rank(some, ranker, weights)
                 best = ranking.chosen[0]
-                posterior = shared_posterior(judged, ranking)
+                posterior = shared_posterior(some, ranking)  # what is hidden tells no rules apart
                 caught = bool(pool.hits[best][~kept & ~pool.drawn].any())
                 found.append(Trial(posterior, 0.0 if caught else float(pool.covers[best][hidden].mean())))
     return found

@@ -71,17 +71,16 @@ def rank(
     ranker: Ranker,
     weights: PriorWeights | None = None,
     *,
-    seen: Sequence[int] | None = None,
     union_size: UnionSize | None = None,
     claimed: NDArray[np.bool_] | None = None,
 ) -> Ranking:
-    """Rank the rules by the positives (or those of them that are `seen`); unions compete if their size can be asked.
+    """Rank the rules by the positives; unions compete if their size can be asked.
 
-    At least one rule must derive one of them. A rule that is `claimed` by another predicate joins no union.
+    Where there are positives, at least one rule must derive one of them. A rule that is `claimed` by another predicate
+    joins no union.
     """
     weights = weights or PriorWeights()
-    pool = judged.pool
-    covers = pool.covers if seen is None else pool.covers[:, list(seen)]
+    covers = judged.pool.covers
     if ranker is Ranker.COVERAGE:
         return _by_coverage(judged, covers)
     prior = log_prior(judged, ranker, weights, covers.shape[1])
@@ -90,19 +89,15 @@ def rank(
     scores = prior + likelihood
     order = np.array(sorted(range(len(scores)), key=lambda i: (-scores[i], _ties(judged, i))), np.int64)
     chosen: tuple[int, ...] = (int(order[0]),)
-    hypotheses = [float(score) for score in scores]
+    score = float(scores[order[0]])
+    hypotheses = [float(one) for one in scores]
     if union_size is not None:
         free = np.ones(len(scores), bool) if claimed is None else ~claimed
         unions = _unions(judged, covers, prior, scores, order, union_size, free)
         hypotheses += unions.values()
         best = max(unions, key=lambda rules: unions[rules], default=None)
-        if best is not None and unions[best] > scores[chosen[0]]:
-            chosen = best
-            score = unions[best]
-        else:
-            score = float(scores[chosen[0]])
-    else:
-        score = float(scores[chosen[0]])
+        if best is not None and unions[best] > score:
+            chosen, score = best, unions[best]
     total = float(logsumexp(hypotheses))
     posterior = np.exp(scores - total)
     return Ranking(ranker, order, posterior, prior, likelihood, chosen, math.exp(score - total))

@@ -124,3 +124,11 @@ def test_rules_that_nothing_tells_apart_share_their_posterior() -> None:
 
 def test_a_single_example_leaves_nothing_to_try() -> None:
     assert trials([judged(CLEAN, [1])], Ranker.EVIDENCE, WEIGHTS) == []
+
+
+def test_hidden_examples_do_not_tell_rules_apart() -> None:
+    alike = [made("C(x) <- right(id: x)", range(100)), made("C(x) <- less(id: x)", range(2, 102))]
+    found = trials([judged(alike, [0, 1, *range(2, 40)])], Ranker.EVIDENCE, WEIGHTS, repeats=20)
+    sure = [trial for trial in found if trial.posterior > 0.999]
+    assert len(sure) > len(found) / 3  # those that saw neither 0 nor 1 took the two rules for one
+    assert any(trial.outcome < 1.0 for trial in sure)  # and the shorter one was wrong
