@@ -410,7 +410,7 @@ def bench(
     ),
     as_json: JsonOption = False,
 ) -> None:
-    """Run the paper's partial-label experiments, the paper's figures beside ours."""
+    """Run an experiment, the paper's or our own, with published figures beside ours where there are some."""
     from ruleminer import terminal
     from ruleminer.bench.catalogue import bench_list
     from ruleminer.bench.frame import BenchOptions

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # In a pipe or a file there is no terminal to be as wide as.
 _WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
 
+_POLICY_LINES = 12
+
 results = Console(highlight=False, width=_WIDTH)
 log = Console(stderr=True, highlight=False)
 
@@ -206,7 +208,7 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
 def proposal_tables(proposals: Proposals) -> list[RichTable]:
     """The proposed rules with their evidence, those that need a look first."""
     rows = []
-    for one in sorted(proposals.proposed, key=lambda p: p.confidence if p.confidence is not None else 1.0):
+    for one in sorted(proposals.proposed, key=lambda p: p.posterior if p.confidence is None else p.confidence):
         rivals = [choice.ranker for choice in one.choices if set(choice.rules) != set(one.texts)]
         rows.append(
             (one.predicate, "\n".join(text.partition(" <- ")[2] for text in one.texts), _share(one.confidence),
@@ -242,7 +244,9 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     told = delivery.proposals
     count = {status: sum(p.status == status for p in told.proposals) for status in ("proposed", "guessed", "nothing")}
     lines = [f"note: {note}" for note in told.notes]
-    lines += told.identity[:12]
+    lines += told.identity[:_POLICY_LINES]
+    if len(told.identity) > _POLICY_LINES:
+        lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
     lines.append(
         f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} guessed by "
         f"name, {count['nothing']} without a rule"
