@@ -57,8 +57,8 @@ class QueryResult:
 
     @property
     def perfect(self) -> bool:
-        """Whether SPARQL gives what SQL gives."""
-        return self.precision == self.recall == 1
+        """Whether SPARQL gives what SQL gives, row by row; RODI's score is 1 even where one entity stands for all."""
+        return self.precision == self.recall == 1 and not self.missing and not self.extra
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,17 @@ def test_a_query_that_fails_is_told_and_the_others_are_scored(shop: Path) -> Non
     assert not any("\n" in error for error in failed.values())
 
 
+def test_one_entity_in_place_of_all_is_not_exact_though_rodi_lets_it_pass(shop: Path) -> None:
+    (shop / "queries" / "Q5.qpair").write_text(
+        "sql=SELECT id FROM customer\nentityIdCols=0\nsparql=SELECT ?x { ?x a <http://shop#Customer> }\n"
+    )
+    merged = mapping_file(shop, CUSTOMERS.replace("http://shop/{id}", "http://shop/all"))
+    found = {query.pair: query for query in validate_mapping(merged, shop).queries}["Q5"]
+    assert (found.precision, found.recall, found.strict_recall) == (1, 1, 0.5)
+    assert not found.perfect
+    assert found.missing
+
+
 def test_maps_that_the_database_refuses_are_noted(shop: Path) -> None:
     broken = ':Gone rr:logicalTable [ rr:tableName "gone" ] ; rr:subjectMap [ rr:template "http://x/{id}" ] .'
     result = validate_mapping(mapping_file(shop, CUSTOMERS + broken), shop)
