@@ -1,4 +1,4 @@
-"""What rules derive from the live database: how many facts, which of given ones, how many in common.
+"""What rules derive from the live database: how many facts, which of given ones, how many together.
 
 Every question is one read-only statement (sizes: one for a batch of rules), asked once: rules with the same body have
 the same extension, whatever their head. A rule the database refuses (a table that is gone or forbidden, a time
@@ -20,7 +20,7 @@ from ruleminer.propose.key_spaces import places_of
 from ruleminer.rules.lexical import family, readings
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import ColumnType, Query, rule_query
-from ruleminer.rules.values import Kind, Rule
+from ruleminer.rules.values import Kind, Rule, Variable
 
 _BATCH = 25  # rules whose sizes are asked for at once
 _BINDABLE = 200  # values bound in one statement
@@ -41,7 +41,7 @@ class Extensions:
         self.lost: str | None = None  # why the database does not answer any more
         self._sizes: dict[str, int] = {}
         self._refused: dict[str, str] = {}
-        self._joint: dict[tuple[str, ...], int | None] = {}
+        self._unions: dict[tuple[str, ...], int | None] = {}
         self._distinct: dict[tuple[str, str], int] = {}
         self._values: dict[tuple[str, str, int], list[object]] = {}
 
@@ -87,11 +87,15 @@ class Extensions:
         """How many facts the rules derive together."""
         if len(rules) == 1:
             return self.size(rules[0])
-        return self._combined("UNION", rules)
-
-    def shared_size(self, rules: Sequence[Rule]) -> int | None:
-        """How many facts all of the rules derive."""
-        return self._combined("INTERSECT", rules)
+        key = tuple(sorted({body_of(rule) for rule in rules}))
+        if key not in self._unions:
+            try:
+                query = self._union(rules)
+                ((size,),) = self._rows(f"SELECT count(*) FROM ({query.sql}) AS e", query.parameters)
+                self._unions[key] = int(size)
+            except DatabaseError:  # a time limit, too, is waited for once only
+                self._unions[key] = None
+        return self._unions[key]
 
     def derived(self, rule: Rule) -> set[tuple[str, ...]]:
         """All facts of the rule."""
@@ -100,18 +104,9 @@ class Extensions:
 
     def sample(self, rules: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
         """Some facts that the rules derive, the same ones each time."""
-        query = self._compound("UNION", rules)
+        query = self._union(rules)
         sql = f"SELECT * FROM ({query.sql}) AS e ORDER BY {self._order(rules[0])} LIMIT {int(limit)}"
         return self._rows(sql, query.parameters)
-
-    def outside(self, rules: Sequence[Rule], others: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
-        """Some facts that `rules` derive and `others` do not."""
-        first, second = self._compound("UNION", rules), self._compound("UNION", others)
-        sql = (
-            f"SELECT * FROM (SELECT * FROM ({first.sql}) AS a EXCEPT SELECT * FROM ({second.sql}) AS b) AS e "
-            f"ORDER BY {self._order(rules[0])} LIMIT {int(limit)}"
-        )
-        return self._rows(sql, (*first.parameters, *second.parameters))
 
     def covered(self, rule: Rule, facts: Sequence[tuple[str, ...]]) -> list[bool] | None:
         """Which of these argument tuples the rule derives; None if the database refuses.
@@ -119,21 +114,36 @@ class Extensions:
         An argument is read as the kind of the column that the rule takes it from: 5.00 is the number 5.
         """
         found: set[tuple[str, ...]] = set()
-        names = [quote_identifier(argument.name) for argument in rule.arguments]
         try:
             query, kinds = self.query(rule), self._kinds(rule)
             forms = [_form(fact, kinds) for fact in facts]
-            for some in _chunks(list(dict.fromkeys(filter(None, forms))), _BINDABLE // len(names)):
-                mark = "%s" if self.database.dialect == "postgres" else "?"
-                row = " AND ".join(f"e.{name} = CAST({mark} AS text)" for name in names)
-                wanted = " OR ".join(f"({row})" for _ in some)
-                values = [value for fact in some for value in fact]
+            for wanted, values in self._choices(rule.arguments, [form for form in forms if form]):
                 sql = f"SELECT * FROM ({query.sql}) AS e WHERE {wanted}"
                 found.update(self._rows(sql, (*query.parameters, *values)))
         except DatabaseError as error:
             self._refused[body_of(rule)] = str(error)
             return None
         return [form in found for form in forms]
+
+    def companions(self, rule: Rule, facts: Sequence[tuple[str, ...]]) -> set[tuple[tuple[str, ...], str]]:
+        """For a rule with one argument more than the facts: the facts it derives, with each value of the last one."""
+        found: set[tuple[tuple[str, ...], str]] = set()
+        query, kinds = self.query(rule), self._kinds(rule)[:-1]
+        forms = [form for fact in facts if (form := _form(fact, kinds))]
+        for wanted, values in self._choices(rule.arguments[:-1], forms):
+            sql = f"SELECT * FROM ({query.sql}) AS e WHERE {wanted}"
+            found.update((row[:-1], row[-1]) for row in self._rows(sql, (*query.parameters, *values)))
+        return found
+
+    def _choices(
+        self, arguments: Sequence[Variable], forms: Sequence[tuple[str, ...]]
+    ) -> Iterator[tuple[str, list[str]]]:
+        """Conditions on rows named e that choose these facts, some at a time, with the values to bind."""
+        names = [quote_identifier(argument.name) for argument in arguments]
+        mark = "%s" if self.database.dialect == "postgres" else "?"
+        row = " AND ".join(f"e.{name} = CAST({mark} AS text)" for name in names)
+        for some in _chunks(list(dict.fromkeys(forms)), _BINDABLE // len(names)):
+            yield " OR ".join(f"({row})" for _ in some), [value for fact in some for value in fact]
 
     def distinct(self, columns: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
         """How many different values each (table, column) holds."""
@@ -196,21 +206,10 @@ class Extensions:
             for key in ready:  # one of them is at fault, or all together take too long
                 self._ask_sizes([(key, rules[key])])
 
-    def _combined(self, how: str, rules: Sequence[Rule]) -> int | None:
-        key = (how, *sorted({body_of(rule) for rule in rules}))
-        if key not in self._joint:
-            try:
-                query = self._compound(how, rules)
-                ((size,),) = self._rows(f"SELECT count(*) FROM ({query.sql}) AS e", query.parameters)
-                self._joint[key] = int(size)
-            except DatabaseError:  # a time limit, too, is waited for once only
-                self._joint[key] = None
-        return self._joint[key]
-
-    def _compound(self, how: str, rules: Sequence[Rule]) -> Query:
+    def _union(self, rules: Sequence[Rule]) -> Query:
         queries = [self.query(rule) for rule in rules]
         parts = (f"SELECT * FROM ({query.sql}) AS q{i}" for i, query in enumerate(queries))
-        return Query(f" {how} ".join(parts), tuple(value for query in queries for value in query.parameters))
+        return Query(" UNION ".join(parts), tuple(value for query in queries for value in query.parameters))
 
     def _order(self, rule: Rule) -> str:
         """By character, as the other engines do; PostgreSQL would go by the language it was set up for."""

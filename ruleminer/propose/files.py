@@ -62,19 +62,6 @@ def mapping_texts(
     return texts
 
 
-def export_all(
-    mapping: Mapping,
-    folder: Path,
-    *,
-    dialect: str,
-    types: TypeOf,
-    url: str | None = None,
-    schema: str | None = None,
-) -> tuple[Path, ...]:
-    """Write all files of a mapping into a folder, each whole or not at all; their paths."""
-    return write_texts(mapping_texts(mapping, dialect, types, url, schema), folder)
-
-
 def write_texts(texts: Dict[str, str], folder: Path) -> tuple[Path, ...]:
     """Write texts as files of a folder, under a temporary name first."""
     try:

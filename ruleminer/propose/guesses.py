@@ -11,11 +11,11 @@ from contextlib import suppress
 
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import OntologyClass, Property, PropertyKind, Term
-from ruleminer.problem.schema import Column, Schema, Table
+from ruleminer.problem.schema import Schema, Table
+from ruleminer.propose.codes import FEW, code_columns, constant_of, key_columns, link_columns
 from ruleminer.propose.extensions import Extensions
-from ruleminer.rules.values import Atom, Constant, Kind, Rule, Variable
+from ruleminer.rules.values import Atom, Constant, Rule, Variable
 
-_FEW = 12  # values that make a column a code
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("a")
 
 
@@ -33,7 +33,7 @@ def guesses(term: Term, extensions: Extensions) -> list[Rule]:
 def _class_rules(name: str, table: Table, extensions: Extensions) -> Iterator[Rule]:
     for column in _entity_columns(table):
         yield Rule(name, (_X,), (Atom(table.name, ((column, _X),)),))
-    key = next(iter(_keys(table)), None)
+    key = next(iter(key_columns(table)), None)
     if key is None:
         return
     for column, constant in _codes(table, extensions):
@@ -41,17 +41,17 @@ def _class_rules(name: str, table: Table, extensions: Extensions) -> Iterator[Ru
 
 
 def _property_rules(term: Property, table: Table, schema: Schema) -> Iterator[Rule]:
-    links = _links(table)
+    links = link_columns(table)
     for x in _entity_columns(table):
         for column in table.columns:
             if column.name == x:
                 continue
-            if term.kind is PropertyKind.OBJECT and column.name not in (*links, *_keys(table)):
+            if term.kind is PropertyKind.OBJECT and column.name not in (*links, *key_columns(table)):
                 continue
             yield Rule(term.name, (_X, _Y), (Atom(table.name, ((x, _X), (column.name, _Y))),))
     if term.kind is PropertyKind.OBJECT:
         return
-    for x in _keys(table):
+    for x in key_columns(table):
         for link, (target, target_key) in links.items():
             for column in schema.table(target).columns:
                 if link != x and column.name != target_key:
@@ -59,39 +59,15 @@ def _property_rules(term: Property, table: Table, schema: Schema) -> Iterator[Ru
                     yield Rule(term.name, (_X, _Y), (first, Atom(target, ((target_key, _Z), (column.name, _Y)))))
 
 
-def _keys(table: Table) -> list[str]:
-    keys = [key[0] for key in (table.primary_key, *table.unique) if len(key) == 1]
-    return list(dict.fromkeys(keys))
-
-
-def _links(table: Table) -> dict[str, tuple[str, str]]:
-    single = (key for key in table.foreign_keys if len(key.columns) == len(key.referenced) == 1)
-    return {key.columns[0]: (key.table, key.referenced[0]) for key in single}
-
-
 def _entity_columns(table: Table) -> list[str]:
-    found = list(dict.fromkeys([*_keys(table), *_links(table)]))
+    found = list(dict.fromkeys([*key_columns(table), *link_columns(table)]))
     return found or [column.name for column in table.columns[:1]]
 
 
 def _codes(table: Table, extensions: Extensions) -> Iterator[tuple[str, Constant]]:
     """The columns with few values, and each value."""
-    taken = {*_keys(table), *_links(table)}
-    columns = [c for c in table.columns if c.name not in taken and c.kind in (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT)]
-    counts = extensions.distinct((table.name, column.name) for column in columns)
-    for column in columns:
-        few = 1 < counts[table.name, column.name] <= _FEW or column.kind is Kind.BOOLEAN
-        if few and (table.rows or 0) > counts[table.name, column.name]:
-            values: list[object] = []
-            with suppress(DatabaseError):  # one that cannot be read is no code
-                values = extensions.values(table.name, column.name, _FEW)
-            yield from ((column.name, constant) for value in values if (constant := _constant(column, value)))
-
-
-def _constant(column: Column, value: object) -> Constant | None:
-    """The value as a constant of the column's kind; SQLite keeps anything in any column."""
-    if column.kind is Kind.TEXT:
-        return Constant(Kind.TEXT, str(value))
-    if not isinstance(value, int):
-        return None
-    return Constant.of(bool(value) if column.kind is Kind.BOOLEAN else value)
+    for column in code_columns(table, extensions):
+        values: list[object] = []
+        with suppress(DatabaseError):  # one that cannot be read is no code
+            values = extensions.values(table.name, column.name, FEW)
+        yield from ((column.name, constant) for value in values if (constant := constant_of(column, value)))

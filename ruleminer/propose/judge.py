@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -12,9 +13,10 @@ from ruleminer.learn.scoring import Fact
 from ruleminer.problem.ontology import Ontology
 from ruleminer.propose.evidence import Floats
 from ruleminer.propose.extensions import Extensions
-from ruleminer.propose.pool import MODEL, Pool, with_rules
+from ruleminer.propose.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.propose.prior import Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.propose.ranking import Judged
+from ruleminer.propose.refine import refinements
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
@@ -60,8 +62,19 @@ class Judge:
             pool = pool.only(np.flatnonzero(pool.covers.any(axis=1)).tolist())
         priors = self.priors(pool)
         if len(pool.rules) > self.most_rules:
-            keep = self._promising(pool, priors)
-            pool, priors = pool.only(keep), [priors[i] for i in keep]
+            pool = pool.only(self._promising(pool, priors))
+        judged = self._sized(pool)
+        if judged is None:
+            return None
+        finer = refinements(judged, self.extensions, self.weights)
+        if finer:
+            pool = with_rules(judged.pool, map(rule_text, finer), REFINED, self.extensions)
+            judged = self._sized(pool) or judged
+        return replace(judged, model=self._model_says(judged.pool))
+
+    def _sized(self, pool: Pool) -> Judged | None:
+        """The pool with priors and sizes, without the rules that cannot be run here."""
+        priors = self.priors(pool)
         sizes = self.extensions.sizes(pool.rules, pool.bodies)
         usable = [i for i, size in enumerate(sizes) if size]  # one that derives nothing does not fit this database
         if not usable:
@@ -69,7 +82,7 @@ class Judge:
         if len(usable) < len(sizes):
             pool, priors = pool.only(usable), [priors[i] for i in usable]
         found = np.array([float(size) for size in sizes if size])
-        return Judged(pool, found, tuple(priors), self._model_says(pool), self.rows)
+        return Judged(pool, found, tuple(priors), None, self.rows)
 
     def _promising(self, pool: Pool, priors: Sequence[Prior]) -> list[int]:
         """The rules to ask the database about, by what is known without it."""

@@ -50,20 +50,6 @@ def likeness(name: str, other: str) -> float:
     return 2 * found * back / (found + back) if back else 0.0
 
 
-def rule_names(rule: Rule) -> list[str]:
-    """The names in a rule that may say what it means: tables, columns, and texts that choose rows."""
-    names: list[str] = []
-    for atom in rule.body:
-        names.append(atom.table)
-        for column, term in atom.columns:
-            names.append(column)
-            if isinstance(term, Constant) and term.kind is Kind.TEXT and len(str(term.value)) <= _LONGEST_TEXT:
-                names.append(str(term.value))
-    for _, concat in rule.definitions:
-        names += [piece for part in concat.parts if isinstance(part, str) for piece in _path_names(part)]
-    return names
-
-
 def telling_names(rule: Rule, links: Links = MappingProxyType({})) -> list[str]:
     """The names closest to what the rule derives.
 

@@ -18,7 +18,7 @@ from ruleminer.rules.values import Rule
 Bools = NDArray[np.bool_]
 Arguments = tuple[str, ...]
 
-EXTRACTED, MODEL, GUESS = "extraction", "model", "guess"
+EXTRACTED, MODEL, REFINED, GUESS = "extraction", "model", "refinement", "guess"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class RuleEvidence:
     """One rule of a predicate and what speaks for and against it."""
 
     text: str
-    origin: str  # extraction, model or guess
+    origin: str  # extraction, model, refinement or guess
     posterior: float
     log_prior: float
     log_likelihood: float

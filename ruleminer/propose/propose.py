@@ -12,6 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.errors import InputError
 from ruleminer.extract.dataset import Dataset
+from ruleminer.learn.model_files import FOLDER, dataset_hash, load_model
 from ruleminer.learn.options import DEVICES
 from ruleminer.learn.scoring import Fact, RuleScorer
 from ruleminer.learn.training import choose_device
@@ -74,10 +75,10 @@ def propose(
 ) -> Proposals:
     """Rank rules for every class and property of the ontology."""
     notes: list[str] = []
-    scorer = _scorer(request, notes)
+    scorer = _scorer(request, dataset, notes)
     ranker = _ranker(request, scorer)
     seconds: dict[str, float] = {}
-    notes += _misfits(dataset, database)
+    notes += [*_misfits(dataset, database), *_cut(dataset)]
     extensions = Extensions(database)
     judge = Judge(ontology, extensions, scorer)
     with _timed(seconds, "pool"):
@@ -140,11 +141,20 @@ def run_ontology(request: ProposeRequest, dataset: Dataset) -> Ontology:
     return dataset.ontology
 
 
-def _scorer(request: ProposeRequest, notes: list[str]) -> RuleScorer | None:
-    if not (request.run / "model").is_dir():
+def _scorer(request: ProposeRequest, dataset: Dataset, notes: list[str]) -> RuleScorer | None:
+    if not (request.run / FOLDER).is_dir():
         notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
         return None
-    return RuleScorer.of_run(request.run, choose_device(request.device))
+    try:
+        saved = load_model(request.run, choose_device(request.device))
+    except InputError as error:
+        if request.ranker == Ranker.NEURAL:
+            raise
+        notes.append(f"{error}; the neural ranker is left out")
+        return None
+    if saved.config["dataset"] != dataset_hash(dataset.folder):
+        notes.append("the dataset has changed since the model was trained: the neural ranker knows the earlier one")
+    return RuleScorer(saved)
 
 
 def _ranker(request: ProposeRequest, scorer: RuleScorer | None) -> Ranker:
@@ -198,6 +208,16 @@ def _misfits(dataset: Dataset, database: Database) -> list[str]:
             if gone:
                 notes.append(f"table {table.name} has no column {', '.join(gone)} any more; rules on it are left out")
     return notes
+
+
+def _cut(dataset: Dataset) -> list[str]:
+    cut = dataset.manifest.get("cut", {}).get("facts", 0)
+    if not cut:
+        return []
+    return [
+        f"{cut:,} facts of the run have more candidates than extraction kept (--max-candidates): rules beyond count as "
+        "if they did not derive them"
+    ]
 
 
 def _written_rules(
