@@ -11,7 +11,7 @@ import pyoxigraph
 
 from ruleminer.problem.database import Database
 from ruleminer.problem.ontology import Ontology, Property, PropertyKind, read_ontology
-from ruleminer.propose.files import column_types, export_all
+from ruleminer.propose.files import column_types, mapping_texts, write_texts
 from ruleminer.propose.identity import IdentityPolicy, identity_policy, mapping_of
 from ruleminer.propose.validation.materialise import materialise
 from ruleminer.propose.validation.r2rml import read_r2rml
@@ -30,7 +30,7 @@ def exported(rules: Path | str, ontology: Path, database: Database, out: Path) -
     policy = identity_policy(known, parsed, {}, None, database.schema)
     mapping = mapping_of(parsed, known, policy)
     types = column_types(database.schema)
-    export_all(mapping, out, dialect=database.dialect, types=types, url=None, schema=database.schema_name)
+    write_texts(mapping_texts(mapping, database.dialect, types, None, database.schema_name), out)
     return mapping, policy
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from ruleminer.errors import InputError
 from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.training import train_run
@@ -95,7 +96,7 @@ def test_with_a_model_all_three_rankers_stand_side_by_side(library: Extracted, t
     assert sum(right) >= 5
     for one in delivery.proposals.proposed:
         assert [choice.ranker for choice in one.choices] == ["coverage", "evidence", "neural"]
-        assert {rule.origin for rule in (*one.rules, *one.alternatives)} <= {"extraction", "model"}
+        assert {rule.origin for rule in (*one.rules, *one.alternatives)} <= {"extraction", "model", "refinement"}
         assert all(rule.positives_derived for rule in (*one.rules, *one.alternatives))
     assert (delivery.folder / "proposals.json").is_file()
 
@@ -139,3 +140,27 @@ def test_the_mapping_is_validated_on_the_database_it_was_made_for(library: Extra
     found = propose_mappings(ProposeRequest(run=library.run, out=tmp_path / "out", scenario=scenario)).validation
     assert found is not None
     assert found.database == url  # and not the scenario's own
+
+
+def test_a_model_that_is_damaged_or_of_another_dataset_is_told_and_the_rest_proposed(
+    own_library: Extracted, trained: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(trained / "model", own_library.run / "model")
+    config = own_library.run / "model" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text("utf-8")) | {"dataset": "another"}), "utf-8")
+    notes = propose_mappings(ProposeRequest(run=own_library.run)).proposals.notes
+    assert any("the dataset has changed since the model was trained" in note for note in notes)
+    config.write_text("{", "utf-8")
+    told = propose_mappings(ProposeRequest(run=own_library.run)).proposals
+    assert any("is damaged" in note and "the neural ranker is left out" in note for note in told.notes)
+    assert len(told.proposed) == 6
+    with pytest.raises(InputError, match="is damaged"):
+        propose_mappings(ProposeRequest(run=own_library.run, ranker="neural"))
+
+
+def test_facts_whose_candidates_were_cut_are_told(own_library: Extracted) -> None:
+    manifest = own_library.run / "dataset" / "manifest.json"
+    told = json.loads(manifest.read_text("utf-8"))
+    manifest.write_text(json.dumps(told | {"cut": {"facts": 3, "candidates": 40}}), "utf-8")
+    notes = propose_mappings(ProposeRequest(run=own_library.run)).proposals.notes
+    assert any(note.startswith("3 facts of the run have more candidates") for note in notes)

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ruleminer.propose import names
-from ruleminer.propose.names import likeness, name_fit, rule_names, telling_names, words
+from ruleminer.propose.names import likeness, name_fit, telling_names, words
 from ruleminer.rules.parser import parse_rule
 
 IDENTIFIERS = st.text(st.sampled_from("abcdeghinorstxyABCDEPT_- 0159äßЖ名'\"%"), max_size=24)
@@ -99,7 +99,6 @@ def test_a_class_is_told_by_its_flag_and_not_by_a_column_beside_it() -> None:
 def test_a_text_that_chooses_rows_is_a_name_unless_it_is_content() -> None:
     short = parse_rule('Author(x) <- Person(ID: x, kind: "author")')
     assert "author" in telling_names(short)
-    assert "author" in rule_names(short)
     long = parse_rule(f'Author(x) <- Person(ID: x, note: "author {"of something " * 9}")')
     assert name_fit(["Author"], long) < name_fit(["Author"], short)
 
