@@ -82,7 +82,8 @@ def _metrics(title: str, runs: Sequence[Record], data: Sequence[Record], paper: 
     seeds = len({record.settings["seed"] for record in runs})
     size = data[0].result
     notes = [
-        f"{size['positives']:,} positives and {size['negatives']:,} negatives with candidates, {size['predicates']} "
+        f"{size['positives']:,} positives and {size['negatives']:,} negatives with candidates "
+        f"({size['without_candidates']:,} positives have none), {size['predicates']} "
         f"predicates, {size['rules']:,} rules; measured on {size['test_facts']:,} test facts"
         + (f"; mean ± deviation over {seeds} seeds" if seeds > 1 else "; one seed"),
         "ceiling: what any ranker can reach that gives no mass to forbidden rules",
