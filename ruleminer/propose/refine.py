@@ -16,7 +16,6 @@ from ruleminer.propose.codes import code_columns
 from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.ranking import Judged, Ranker, rank
-from ruleminer.rules.lexical import readings
 from ruleminer.rules.values import Atom, Constant, Kind, Rule, Variable
 
 _BASES = 2  # rules that are looked at again
@@ -74,4 +73,5 @@ def _constant(text: str, kind: Kind) -> Constant | None:
         return Constant(kind, text)
     if kind is Kind.BOOLEAN:
         return Constant(kind, text == "true")
-    return Constant(kind, int(text)) if any(known is Kind.DECIMAL for known, _ in readings(text)) else None
+    # SQLite keeps anything in a column of whole numbers.
+    return Constant(kind, int(text)) if text.removeprefix("-").isdecimal() else None

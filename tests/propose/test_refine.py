@@ -11,12 +11,14 @@ from rdflib import Graph
 
 from ruleminer.problem.database import open_database
 from ruleminer.problem.ontology import Ontology, ontology_of
+from ruleminer.propose import refine
 from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import REFINED, CandidateSet, pool_of
 from ruleminer.propose.ranking import Ranker, rank
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Constant, Kind
 
 ALL = 'Appraisal(x) <- bore(id: a), x = "http://x/bore/" ++ a'
 APPRAISAL = 'Appraisal(x) <- bore(id: a, purpose: "appraisal"), x = "http://x/bore/" ++ a'
@@ -65,3 +67,8 @@ def test_examples_of_all_kinds_leave_the_rule_as_it_is(judge: Judge) -> None:
 
 def test_too_few_examples_cannot_pay_for_a_condition(judge: Judge) -> None:
     assert best(judge, 0, 3, 6)[0] == ALL
+
+
+def test_what_is_no_whole_number_is_no_code_of_a_column_of_them() -> None:
+    assert refine._constant("-2", Kind.INTEGER) == Constant(Kind.INTEGER, -2)
+    assert refine._constant("1.5", Kind.INTEGER) is None
