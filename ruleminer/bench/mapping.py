@@ -84,7 +84,7 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
     url = options.db or scenario_database(scenario, cache_folder())
     with open_database(url, schema=name if options.db else None) as database:
         world = _world(scenario, ontology, database, _folder(options) / "datasets" / f"{name}-{names}")
-        trials = Trials(world, Judge(ontology, Extensions(database)))
+        trials = Trials(world, Judge(ontology, Extensions(database), live=False))
         work = [(draw, *step) for draw in range(unit.settings["draws"]) for step in unit.settings["steps"]]
         results: list[dict[str, Any]] = []
         for number, (draw, examples, wrong) in enumerate(work):

@@ -92,29 +92,31 @@ def rule_masses(
     totals = [dict.fromkeys(("p_pos", "p_neg", "p_neg_slack"), 0.0) for _ in facts]
     todo = list(range(len(facts)))
     while todo:
-        again: list[int] = []
         tries = {fact: build_trie(leaves[fact]) for fact in todo}
         for group in pass_batches([len(tries[fact]) for fact in todo], _PLACES, 0, 0):
             batch = [todo[i] for i in group]
             packed = pack([facts[i].tokens for i in batch], [tries[i] for i in batch], 64)
             scores = model(packed.to(device))
-            slack = scores.log_mass(_OPEN).exp()
-            columns = (scores.log_mass(ALLOWED).exp(), scores.log_mass(FORBIDDEN).exp() + slack, slack)
-            for fact, *row in zip(batch, *(column.tolist() for column in columns), strict=True):
-                totals[fact] = dict(zip(totals[fact], row, strict=True))
-            masses = scores.log_p.exp().tolist()
-            again += [i for i, mass in zip(batch, masses, strict=True) if _follow(leaves[i], mass, tree)]
-        todo = again
+            columns = (scores.log_mass(ALLOWED).exp(), scores.log_mass(FORBIDDEN).exp(), scores.log_p.exp())
+            for fact, p_pos, p_neg, masses in zip(batch, *(column.tolist() for column in columns), strict=True):
+                leaves[fact], slack = _followed(leaves[fact], masses, tree)
+                totals[fact]["p_pos"] += p_pos
+                totals[fact]["p_neg"] += p_neg + slack
+                totals[fact]["p_neg_slack"] += slack
+        todo = [fact for fact in todo if leaves[fact]]
     return {name: sum(total[name] for total in totals) / len(facts) for name in totals[0]}
 
 
-def _follow(labels: dict[Path, int], mass: Sequence[float], tree: PrefixTree) -> bool:
-    """Replace each prefix that has mass by what is under it; whether there was one."""
-    heavy = [path for (path, bit), p in zip(labels.items(), mass, strict=False) if bit == _OPEN and p > _FOLLOW]
-    for prefix in heavy:
-        del labels[prefix]
-        labels.update((path, _bit(tree, path)) for path in _under(tree, prefix).paths(prefix, _LEVELS))
-    return bool(heavy)
+def _followed(labels: dict[Path, int], masses: Sequence[float], tree: PrefixTree) -> tuple[dict[Path, int], float]:
+    """What is under each prefix that has mass, still to be scored, and the mass of the other prefixes."""
+    under: dict[Path, int] = {}
+    slack = 0.0
+    for (path, bit), mass in zip(labels.items(), masses, strict=False):
+        if bit == _OPEN and mass > _FOLLOW:
+            under.update((longer, _bit(tree, longer)) for longer in _under(tree, path).paths(path, _LEVELS))
+        elif bit == _OPEN:
+            slack += mass
+    return under, slack
 
 
 def _under(tree: PrefixTree, path: Path) -> PrefixTree:

@@ -2,7 +2,8 @@
 
 For each predicate some examples are hidden, the rest are ranked, and the choice is tried on the hidden ones. A trial's
 outcome is the share of hidden positives that the choice derives, and 0 if it derives a hidden negative. A two-parameter
-curve (Platt's) then maps posteriors to outcomes. The same pools are used, so a trial costs no query.
+curve (Platt's) then maps posteriors to outcomes. The same pools are used, so a trial costs no query. How reliable the
+curve is, is told by curves that did not see the predicate they are tried on.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from ruleminer.propose.evidence import Floats
+from ruleminer.propose.pool import REFINED
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Calibration, ReliabilityBin
 from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank
 
 _BOUNDS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0)
 _SEEN = (1, 2, 5, 10, 20)
+_FOLDS = 5
 _TRUST = 4.0  # trials that the posterior as it is stands for
 
 
@@ -29,6 +32,7 @@ _TRUST = 4.0  # trials that the posterior as it is stands for
 class Trial:
     """A posterior and how the choice fared on hidden examples, from 0 to 1."""
 
+    predicate: str
     posterior: float
     outcome: float
 
@@ -40,6 +44,8 @@ def trials(
     generator = np.random.default_rng(seed)
     found = []
     for judged in pools:
+        extracted = [i for i, origin in enumerate(judged.pool.origin) if origin != REFINED]
+        judged = judged.only(extracted)  # a refined rule has seen all examples
         pool = judged.pool
         positives, negatives = len(pool.positives), len(pool.negatives)
         for seen in (n for n in _SEEN if n <= positives // 2 or (n == 1 and positives > 1)):
@@ -64,7 +70,8 @@ def trials(
                 best = ranking.chosen[0]
                 posterior = shared_posterior(some, ranking)  # what is hidden tells no rules apart
                 caught = bool(pool.hits[best][~kept & ~pool.drawn].any())
-                found.append(Trial(posterior, 0.0 if caught else float(pool.covers[best][hidden].mean())))
+                outcome = 0.0 if caught else float(pool.covers[best][hidden].mean())
+                found.append(Trial(pool.predicate, posterior, outcome))
     return found
 
 
@@ -92,6 +99,27 @@ def calibrated(found: Sequence[Trial]) -> Calibration | None:
     raw = np.array([trial.posterior for trial in found])
     outcome = np.array([trial.outcome for trial in found])
     x = _logit(raw)
+    slope, shift = _curve(x, outcome)
+    predicates = {name: i % _FOLDS for i, name in enumerate(sorted({trial.predicate for trial in found}))}
+    fold = np.array([predicates[trial.predicate] for trial in found])
+    fitted = np.empty(len(found))
+    for one in range(_FOLDS):
+        own = fold == one
+        if own.any():
+            a, b = _curve(x[~own], outcome[~own])
+            fitted[own] = expit(a * x[own] + b)
+    return Calibration(
+        round(slope, 4),
+        round(shift, 4),
+        len(found),
+        _error(raw, outcome),
+        _error(fitted, outcome),
+        tuple(_bins(fitted, outcome)),
+    )
+
+
+def _curve(x: Floats, outcome: Floats) -> tuple[float, float]:
+    """Slope and shift that fit the outcomes best, held back towards the posterior as it is."""
 
     def loss(parameters: Floats) -> float:
         p = np.clip(expit(parameters[0] * x + parameters[1]), 1e-9, 1 - 1e-9)
@@ -99,15 +127,7 @@ def calibrated(found: Sequence[Trial]) -> Calibration | None:
         return float(fit + _TRUST * ((parameters[0] - 1.0) ** 2 + parameters[1] ** 2))
 
     slope, shift = minimize(loss, np.array([1.0, 0.0]), method="L-BFGS-B", bounds=[(0.05, 5.0), (-5.0, 5.0)]).x
-    fitted = np.asarray(expit(slope * x + shift))
-    return Calibration(
-        round(float(slope), 4),
-        round(float(shift), 4),
-        len(found),
-        _error(raw, outcome),
-        _error(fitted, outcome),
-        tuple(_bins(fitted, outcome)),
-    )
+    return float(slope), float(shift)
 
 
 def confidence(calibration: Calibration | None, posterior: float) -> float | None:

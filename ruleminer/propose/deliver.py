@@ -70,7 +70,18 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
         validation = _validated(request, folder / "mapping.ttl", url, schema, progress)
     except RuleminerError as error:  # the mapping is there all the same
         proposals = replace(proposals, notes=(*proposals.notes, f"the mapping could not be validated: {error}"))
-    told = {**proposals.to_json(), "policy": policy.to_json()}
+    told = {
+        **proposals.to_json(),
+        "policy": policy.to_json(),
+        "made_from": {
+            "dataset": dataset.manifest.get("plan"),
+            "ontology": ontology.sha256,
+            "seed": request.seed,
+            "guess": request.guess,
+            "iri": list(request.iris),
+            "base": request.base,
+        },
+    }
     text = json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
     files += write_texts({"proposals.json": text}, folder)
     report = write_report(

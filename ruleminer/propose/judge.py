@@ -15,7 +15,7 @@ from ruleminer.propose.evidence import Floats
 from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.propose.prior import Prior, PriorOf, PriorWeights, constant_places
-from ruleminer.propose.ranking import Judged
+from ruleminer.propose.ranking import Judged, Ranker, rank
 from ruleminer.propose.refine import refinements
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
@@ -23,6 +23,7 @@ from ruleminer.rules.values import Rule
 MOST_RULES = 100  # of a predicate that are asked of the database; more only costs time
 MOST_PARTS = 20  # and so many that derive what the most promising one does not: parts of a union
 _PROMISE = 2.0  # nats that a derived example is worth before sizes are known
+_LIVE = 6  # best rules whose examples are looked for in the database as it is now
 _ASKED = 3  # positives per predicate that the model is asked about
 
 
@@ -34,7 +35,10 @@ class Scorer(Protocol):
 
 
 class Judge:
-    """Judges the pools of one problem: an ontology, a live database, perhaps a trained model."""
+    """Judges the pools of one problem: an ontology, a live database, perhaps a trained model.
+
+    With `live` False, extraction is trusted to have seen the database as it is now.
+    """
 
     def __init__(
         self,
@@ -43,9 +47,10 @@ class Judge:
         scorer: Scorer | None = None,
         weights: PriorWeights | None = None,
         most_rules: int = MOST_RULES,
+        live: bool = True,
     ) -> None:
         schema = extensions.database.schema
-        self.extensions, self.scorer, self.most_rules = extensions, scorer, most_rules
+        self.extensions, self.scorer, self.most_rules, self.live = extensions, scorer, most_rules, live
         self.weights = weights or PriorWeights()
         self.rows = sum(table.rows or 0 for table in schema.tables)
         self._distinct: dict[tuple[str, str], int] = {}
@@ -70,7 +75,22 @@ class Judge:
         if finer:
             pool = with_rules(judged.pool, map(rule_text, finer), REFINED, self.extensions)
             judged = self._sized(pool) or judged
+        judged = self._asked_live(judged)
         return replace(judged, model=self._model_says(judged.pool))
+
+    def _asked_live(self, judged: Judged) -> Judged:
+        """The best rules derive only those examples that they derive in the database as it is now."""
+        pool = judged.pool
+        if not pool.positives or not self.live:
+            return judged
+        covers, hits = pool.covers.copy(), pool.hits.copy()
+        for i in rank(judged, Ranker.EVIDENCE, self.weights).order[:_LIVE].tolist():
+            derived = self.extensions.covered(pool.rules[i], [*pool.positives, *pool.negatives])
+            if derived is not None:
+                now = np.array(derived, bool)
+                covers[i] &= now[: len(pool.positives)]
+                hits[i] &= now[len(pool.positives) :]
+        return replace(judged, pool=replace(pool, covers=covers, hits=hits))
 
     def _sized(self, pool: Pool) -> Judged | None:
         """The pool with priors and sizes, without the rules that cannot be run here."""

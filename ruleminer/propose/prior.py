@@ -26,7 +26,7 @@ class PriorWeights:
     length: float = 1.1
     names: float = 7.0
     ends: float = 2.0  # names of the domain and range at a property's two ends
-    keys: float = 1.5  # entities stand in keys, values elsewhere
+    keys: float = 2.0  # entities stand in keys, values elsewhere
     fade: float = 60.0  # examples after which names weigh half
 
 
@@ -154,13 +154,13 @@ class PriorOf:
         return (x + (y if term.kind is PropertyKind.OBJECT else -min(y, 0.5))) / 2
 
     def _role(self, rule: Rule, argument: Variable) -> float:
-        """1 for a key, ½ for a link to one, −1 for a plain column; concatenations are IRIs, as good as keys."""
+        """1 for a key, 0.4 for a link to one, −1 for a plain column; concatenations are IRIs, as good as keys."""
         if rule.definition_of(argument) is not None:
             return 1.0
         places = self._named(rule, argument)
         if any(place in self._keys for place in places):
             return 1.0
-        return 0.5 if any(place in self._links for place in places) else -1.0
+        return 0.4 if any(place in self._links for place in places) else -1.0
 
     def _named(self, rule: Rule, argument: Variable) -> list[tuple[str, str]]:
         return [(atom.table, column) for atom, column in _places(rule, argument)]

@@ -31,7 +31,7 @@ from ruleminer.propose.proposals import Proposal, Proposals, Status
 from ruleminer.propose.ranking import Judged, Ranker
 
 DEFAULT_RANKER = Ranker.EVIDENCE
-_ASKED, _BEAM = 1, 4  # facts per predicate that the model writes rules for, and how many
+_ASKED, _BEAM = 2, 4  # facts per predicate that the model writes rules for, and how many
 
 Progress = Callable[[str, str, int, int], None]
 

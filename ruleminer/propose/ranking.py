@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -51,6 +51,16 @@ class Judged:
     priors: tuple[Prior, ...]
     model: Floats | None  # log p of each rule by the trained model, if there is one
     rows: int  # of the whole database
+
+    def only(self, keep: Sequence[int]) -> Judged:
+        """The same with these rules only."""
+        return replace(
+            self,
+            pool=self.pool.only(keep),
+            sizes=self.sizes[list(keep)],
+            priors=tuple(self.priors[i] for i in keep),
+            model=None if self.model is None else self.model[list(keep)],
+        )
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ def refinements(judged: Judged, extensions: Extensions, weights: PriorWeights) -
             continue
         for place, column, constant in _common_codes(pool.rules[base], derived[:_MOST], extensions):
             found[_with(pool.rules[base], place, column, constant)] = None
-    return [rule for rule in found if rule not in pool.rules]
+    known = set(map(_shape, pool.rules))
+    return [rule for rule in found if _shape(rule) not in known]
 
 
 def _common_codes(
@@ -59,6 +60,11 @@ def _common_codes(
                 constant = _constant(value, column.kind)
                 if times >= _AGREE * len(facts) and constant is not None:
                     yield place, column.name, constant
+
+
+def _shape(rule: Rule) -> tuple[object, ...]:
+    """The rule whatever the order of its columns."""
+    return tuple((atom.table, frozenset(atom.columns)) for atom in rule.body), rule.definitions
 
 
 def _with(rule: Rule, place: int, column: str, term: Variable | Constant) -> Rule:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ruleminer.propose.calibration import Trial, calibrated, confidence, shared_posterior, trials
+from ruleminer.propose.pool import EXTRACTED, REFINED
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.ranking import Ranker, rank
 from tests.propose.worlds import judged, made
@@ -16,7 +19,7 @@ WEIGHTS = PriorWeights()
 def outcomes(posterior: float, right: float, count: int) -> list[Trial]:
     """So many trials with this posterior, a share of them right."""
     good = round(right * count)
-    return [Trial(posterior, 1.0)] * good + [Trial(posterior, 0.0)] * (count - good)
+    return [Trial(f"P{i % 7}", posterior, float(i < good)) for i in range(count)]
 
 
 def test_posteriors_that_are_right_as_often_as_they_say_stay() -> None:
@@ -51,7 +54,7 @@ def test_a_higher_posterior_never_means_less_confidence() -> None:
 
 
 def test_the_bins_hold_every_trial_once() -> None:
-    found = calibrated([Trial(p, float(i % 2)) for i, p in enumerate(np.linspace(0, 1, 97))])
+    found = calibrated([Trial(f"P{i % 7}", p, float(i % 2)) for i, p in enumerate(np.linspace(0, 1, 97))])
     assert found is not None
     assert sum(bin.trials for bin in found.bins) == found.trials == 97
     for bin in found.bins:
@@ -132,3 +135,19 @@ def test_hidden_examples_do_not_tell_rules_apart() -> None:
     sure = [trial for trial in found if trial.posterior > 0.999]
     assert len(sure) > len(found) / 3  # those that saw neither 0 nor 1 took the two rules for one
     assert any(trial.outcome < 1.0 for trial in sure)  # and the shorter one was wrong
+
+
+def test_reliability_is_told_by_curves_that_did_not_see_the_predicate() -> None:
+    # One predicate behaves unlike all others: a curve that knew it would look better than it is.
+    usual = outcomes(0.9, 0.9, 70)
+    odd = [Trial("odd", 0.9, 0.0)] * 30
+    found = calibrated([*usual, *odd])
+    assert found is not None
+    assert found.error > 0.2
+
+
+def test_a_refined_rule_is_no_part_of_a_trial_for_it_has_seen_what_is_hidden() -> None:
+    one = judged(CLEAN, range(0, 100, 5))
+    refined = replace(one, pool=replace(one.pool, origin=(REFINED, EXTRACTED)))
+    assert all(trial.outcome == 1.0 for trial in trials([refined], Ranker.EVIDENCE, WEIGHTS))
+    assert trials([refined], Ranker.EVIDENCE, WEIGHTS) == trials([one.only([1])], Ranker.EVIDENCE, WEIGHTS)

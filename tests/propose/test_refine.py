@@ -72,3 +72,11 @@ def test_too_few_examples_cannot_pay_for_a_condition(judge: Judge) -> None:
 def test_what_is_no_whole_number_is_no_code_of_a_column_of_them() -> None:
     assert refine._constant("-2", Kind.INTEGER) == Constant(Kind.INTEGER, -2)
     assert refine._constant("1.5", Kind.INTEGER) is None
+
+
+def test_an_example_that_is_gone_from_the_database_is_not_derived_any_more(judge: Judge) -> None:
+    # The dataset was made when bore 9999 was still there.
+    judged = judge.judged(pool_of("Appraisal", examples(0, 3, 6, 9, 9999)))
+    assert judged is not None
+    place = [rule_text(rule) for rule in judged.pool.rules].index(ALL)
+    assert judged.pool.covers[place].tolist() == [True, True, True, True, False]
