@@ -49,11 +49,19 @@ def main() -> None:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        sys.exit(130)
+        _say_interrupted()
+    except SystemExit as end:  # typer has its own way with Ctrl-C, and says nothing
+        if end.code == 130:
+            _say_interrupted()
+        raise
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+
+
+def _say_interrupted() -> None:
+    sys.stderr.write("interrupted; the same command goes on where it was (train: with --resume)\n")
+    sys.exit(130)
 
 
 def _version(wanted: bool) -> None:

@@ -40,6 +40,7 @@ from ruleminer.learn.trie import ALLOWED, FORBIDDEN
 from ruleminer.learn.workers import Workers, workers
 
 _CHECKPOINT_SECONDS = 30.0
+_TIME_IS_UP = "the time limit"
 _VALIDATION_FACTS = 500  # at most; spread evenly
 _LEAST_GAIN = 1e-3
 _LAST_RATE = 0.03  # of the learning rate
@@ -130,7 +131,7 @@ class Training:
 
     def run(self) -> TrainResult:
         """Train until the passes are done, nothing is gained any more, or the time is up."""
-        progress, last_save = self.progress, time.monotonic()
+        progress, last_save = self.progress, -math.inf  # from the first update on, there is something to resume
         self._report_data()
         batches = self._batches()
         while not progress.finished:
@@ -252,7 +253,7 @@ class Training:
         elif limit and seconds > 60 * limit:
             if progress.loss_facts:  # updates that nobody has validated yet
                 self._validate()
-            progress.finished = f"the time limit of {limit:g} minutes"
+            progress.finished = f"{_TIME_IS_UP} of {limit:g} minutes"
 
     def _finish(self) -> TrainResult:
         progress, best = self.progress, self.progress.best_line
@@ -339,6 +340,9 @@ class Training:
             model_files.write_text(metrics, "".join(lines[: self.progress.lines]))
             if self.progress.best_line is not None:
                 model_files.write_tensors(self.folder / "model.safetensors", self.best)
+        if self.progress.finished.startswith(_TIME_IS_UP):  # there may be more time now
+            self.progress.finished = ""
+            self._decide_whether_done()
 
 
 def evenly(items: Sequence[Example], most: int) -> list[Example]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pyparsing import ParserElement
 from pyparsing.exceptions import ParseBaseException
 from rdflib import OWL, RDF, RDFS, XSD, URIRef, Variable
 from rdflib.plugins.sparql import prepareQuery
@@ -68,6 +69,8 @@ def pair_target(pair: QueryPair, ontology: Ontology) -> PairTarget | NoFacts:
         return NoFacts(f"its SPARQL does not parse: {problem.msg}, line {problem.lineno}, column {problem.column}")
     except Exception as problem:  # an unknown prefix is a bare Exception in rdflib
         return NoFacts(f"its SPARQL does not parse: {problem}")
+    finally:
+        ParserElement.reset_cache()  # it keeps the frames of every failed try alive, and all that they know
     pattern = _pattern(query)
     if isinstance(pattern, NoFacts):
         return pattern

@@ -61,7 +61,7 @@ def describe(
         negatives=len(pool.negatives),
         pooled=len(pool.rules),
         posterior=posterior,
-        confidence=confidence(calibration, posterior),
+        confidence=_told(confidence(calibration, posterior), int(covered.sum()), len(pool.positives)),
         rules=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in chosen),
         alternatives=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in others),
         choices=tuple(_choice(judged, one, extensions) for one in rankings.values()),
@@ -127,6 +127,11 @@ def nothing(term: Term, reason: str) -> Proposal:
         missed=(),
         hit=(),
     )
+
+
+def _told(confidence: float | None, derived: int, positives: int) -> float | None:
+    """No more than the share of the examples that the proposal derives: what it misses, it may miss elsewhere."""
+    return None if confidence is None else min(confidence, (derived + 1) / (positives + 1))
 
 
 def kind_of_term(term: Term) -> str:

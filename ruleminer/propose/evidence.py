@@ -20,10 +20,9 @@ Floats = NDArray[np.float64]
 # Rates of noise and how far we expect each: clean examples mostly, a tenth wrong at times, a third now and then.
 _RATES = np.array([0.002, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5])
 _EXPECTED = np.array([0.25, 0.2, 0.14, 0.11, 0.09, 0.07, 0.06, 0.045, 0.025, 0.01])
-# A negative that we drew ourselves may hold without anyone having said so; one that the user gave hardly does.
+# A negative that the user gave is hardly ever wrong.
 _NEGATIVE_RATES = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4])
-GIVEN = np.array([0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
-DRAWN = np.array([0.2, 0.2, 0.2, 0.15, 0.15, 0.1])
+_NEGATIVE_EXPECTED = np.array([0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
 
 
 def log_likelihood(covered: Floats, positives: int, sizes: Floats, universe: float) -> Floats:
@@ -34,11 +33,11 @@ def log_likelihood(covered: Floats, positives: int, sizes: Floats, universe: flo
     return np.asarray(logsumexp(np.log(_EXPECTED)[:, None] + covered * right + missed * wrong, axis=0))
 
 
-def log_spared(hits: Floats, negatives: int, expected: Floats) -> Floats:
+def log_spared(hits: Floats, negatives: int) -> Floats:
     """Of each rule: the log probability that it derives just `hits` of so many negatives."""
     kept = negatives - hits
-    rates = _NEGATIVE_RATES[:, None]
-    return np.asarray(logsumexp(np.log(expected)[:, None] + hits * np.log(rates) + kept * np.log1p(-rates), axis=0))
+    rates, expected = _NEGATIVE_RATES[:, None], np.log(_NEGATIVE_EXPECTED)[:, None]
+    return np.asarray(logsumexp(expected + hits * np.log(rates) + kept * np.log1p(-rates), axis=0))
 
 
 def universe_size(sizes: Floats, positives: int, rows: int) -> float:

@@ -76,21 +76,33 @@ class Judge:
             pool = with_rules(judged.pool, map(rule_text, finer), REFINED, self.extensions)
             judged = self._sized(pool) or judged
         judged = self._asked_live(judged)
-        return replace(judged, model=self._model_says(judged.pool))
+        return None if judged is None else replace(judged, model=self._model_says(judged.pool))
 
-    def _asked_live(self, judged: Judged) -> Judged:
-        """The best rules derive only those examples that they derive in the database as it is now."""
-        pool = judged.pool
-        if not pool.positives or not self.live:
-            return judged
-        covers, hits = pool.covers.copy(), pool.hits.copy()
-        for i in rank(judged, Ranker.EVIDENCE, self.weights).order[:_LIVE].tolist():
-            derived = self.extensions.covered(pool.rules[i], [*pool.positives, *pool.negatives])
-            if derived is not None:
-                now = np.array(derived, bool)
-                covers[i] &= now[: len(pool.positives)]
-                hits[i] &= now[len(pool.positives) :]
-        return replace(judged, pool=replace(pool, covers=covers, hits=hits))
+    def _asked_live(self, judged: Judged) -> Judged | None:
+        """The best rules derive only those examples that they derive in the database as it is now.
+
+        None if no rule derives any. What is asked is some of the best, until the best of all has been asked.
+        """
+        asked: set[str] = set()
+        while self.live and judged.pool.positives:
+            pool = judged.pool
+            order = rank(judged, Ranker.EVIDENCE, self.weights).order[:_LIVE].tolist()
+            if pool.bodies[order[0]] in asked:
+                break
+            covers, hits = pool.covers.copy(), pool.hits.copy()
+            for i in (i for i in order if pool.bodies[i] not in asked):
+                asked.add(pool.bodies[i])
+                derived = self.extensions.covered(pool.rules[i], [*pool.positives, *pool.negatives])
+                if derived is not None:
+                    now = np.array(derived, bool)
+                    covers[i] &= now[: len(pool.positives)]
+                    hits[i] &= now[len(pool.positives) :]
+            judged = replace(judged, pool=replace(pool, covers=covers, hits=hits))
+            alive = np.flatnonzero(covers.any(axis=1)).tolist()
+            if not alive:
+                return None
+            judged = judged.only(alive)
+        return judged
 
     def _sized(self, pool: Pool) -> Judged | None:
         """The pool with priors and sizes, without the rules that cannot be run here."""

@@ -29,8 +29,10 @@ from ruleminer.propose.pool import GUESS, Pool, dataset_pools, rule_pool
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Proposal, Proposals, Status
 from ruleminer.propose.ranking import Judged, Ranker
+from ruleminer.propose.report.curve import read_curve
 
 DEFAULT_RANKER = Ranker.EVIDENCE
+_LEARNED = 0.5  # P_pos on validation facts from which a model can write rules
 _ASKED, _BEAM = 2, 4  # facts per predicate that the model writes rules for, and how many
 
 Progress = Callable[[str, str, int, int], None]
@@ -86,7 +88,7 @@ def propose(
         pools = dataset_pools(dataset)
         progress("pool", "", 1, 1)
     with _timed(seconds, "model"):
-        written = _written_rules(scorer, pools, database, progress) if scorer else {}
+        written = _written_rules(scorer, pools, database, progress) if scorer and _can_write(request, notes) else {}
     with _timed(seconds, "database"):
         memory = Memory(request.run, extensions)
         judged, reasons = _judge_all(judge, pools, written, progress, memory)
@@ -218,6 +220,16 @@ def _cut(dataset: Dataset) -> list[str]:
         f"{cut:,} facts of the run have more candidates than extraction kept (--max-candidates): rules beyond count as "
         "if they did not derive them"
     ]
+
+
+def _can_write(request: ProposeRequest, notes: list[str]) -> bool:
+    """Whether the model has learned enough to be asked for rules; one that has not takes long to write nonsense."""
+    curve = read_curve(request.run / FOLDER)
+    best = max((point.p_pos for point in curve), default=1.0)
+    if best >= _LEARNED:
+        return True
+    notes.append(f"the model has learned little (validation P_pos {best:.3f}): it is not asked to write rules itself")
+    return False
 
 
 def _written_rules(

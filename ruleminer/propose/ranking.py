@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from ruleminer.propose.evidence import DRAWN, GIVEN, Floats, log_likelihood, log_spared, universe_size
+from ruleminer.propose.evidence import Floats, log_likelihood, log_spared, universe_size
 from ruleminer.propose.pool import Pool
 from ruleminer.propose.prior import Prior, PriorWeights
 
@@ -126,10 +126,8 @@ def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:
     pool, positives = judged.pool, covers.shape[1]
     universe = universe_size(judged.sizes, positives, judged.rows)
     likelihood = log_likelihood(covers.sum(axis=1).astype(float), positives, judged.sizes, universe)
-    for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
-        if which.any():
-            likelihood += log_spared(pool.hits[:, which].sum(axis=1).astype(float), int(which.sum()), expected)
-    return likelihood
+    given = ~pool.drawn  # one that extraction drew may well hold: where examples are few, they say nothing
+    return likelihood + log_spared(pool.hits[:, given].sum(axis=1).astype(float), int(given.sum()))
 
 
 def _unions(
@@ -189,10 +187,8 @@ def _union_score(
     universe = universe_size(judged.sizes, positives, judged.rows)
     covered = np.array([covers[list(rules)].any(axis=0).sum()], float)
     value = log_likelihood(covered, positives, np.array([float(size)]), universe)
-    for which, expected in ((pool.drawn, DRAWN), (~pool.drawn, GIVEN)):
-        if which.any():
-            hits = np.array([pool.hits[list(rules)][:, which].any(axis=0).sum()], float)
-            value += log_spared(hits, int(which.sum()), expected)
+    given = ~pool.drawn
+    value += log_spared(np.array([pool.hits[list(rules)][:, given].any(axis=0).sum()], float), int(given.sum()))
     score = float(value[0]) + float(prior[rules[0]])
     whole = float(logsumexp(prior))  # a prior is known up to a constant: a further rule must not gain by it
     derived = covers[rules[0]].copy()

@@ -22,7 +22,7 @@ from ruleminer.learn.examples import SPLITS, load_examples
 from ruleminer.learn.metrics import evaluate_run
 from ruleminer.learn.options import NEGATIVES, TrainOptions
 from ruleminer.learn.scoring import RuleScorer
-from ruleminer.learn.training import train_run
+from ruleminer.learn.training import Training, train_run
 from ruleminer.rules.parser import parse_rule
 from tests.learn.conftest import SCHEMA, Labelled, toy_facts, write_run
 
@@ -236,6 +236,28 @@ def test_the_time_limit_ends_training_with_a_usable_model(toy_run: Path) -> None
     result = train_run(toy_run, replace(QUICK, updates=100_000, patience=10_000, time_limit=0.001), quiet=True)
     assert "time limit" in result.reason
     assert evaluate_run(toy_run, threads=1)["facts"] > 0
+
+
+def test_more_time_goes_on_where_the_time_limit_had_ended(toy_run: Path) -> None:
+    short = replace(QUICK, updates=100_000, patience=10_000, time_limit=0.001)
+    first = train_run(toy_run, short, quiet=True)
+    again = train_run(toy_run, replace(short, time_limit=0.02), resume=True, quiet=True)
+    assert again.updates > first.updates
+    same = train_run(toy_run, replace(short, time_limit=0.02), resume=True, quiet=True)
+    assert same.updates == again.updates
+
+
+def test_a_run_stopped_right_after_its_start_can_be_resumed(toy_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = replace(QUICK, updates=6)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Training, "_validate", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(toy_run, options, quiet=True)
+    assert train_run(toy_run, options, resume=True, quiet=True).updates >= 6
 
 
 def test_splits_are_by_fact_seeded_and_hold_every_predicate_in_training(toy_run: Path) -> None:

@@ -45,7 +45,7 @@ def slow_posterior(one: Judged) -> list[float]:
             share = 1 / (1 + len(pool.positives) / WEIGHTS.fade)
             log = -WEIGHTS.length * prior.length + WEIGHTS.keys * prior.keys + share * WEIGHTS.names * prior.names
             log += slow_likelihood(derived, len(pool.positives), int(one.sizes[i]), universe)
-            for wanted, expected in ((True, evidence.DRAWN), (False, evidence.GIVEN)):
+            for wanted, expected in ((False, evidence._NEGATIVE_EXPECTED),):
                 mine = [n for n in range(len(pool.negatives)) if bool(pool.drawn[n]) is wanted]
                 log += slow_spared(sum(1 for n in mine if pool.hits[i, n]), len(mine), expected)
             weights.append(mp.exp(mpf(log)))
@@ -255,3 +255,12 @@ def test_without_examples_the_prior_is_the_posterior() -> None:
     odds = math.log(ranking.posterior[1] / ranking.posterior[0])
     assert odds == pytest.approx(ranking.log_prior[1] - ranking.log_prior[0])
     assert ranking.log_likelihood == pytest.approx(0.0)
+
+
+def test_a_negative_that_extraction_drew_says_nothing_for_it_may_hold() -> None:
+    rules = [made("C(x) <- true(id: x)", range(100)), made("C(x) <- other(id: x)", range(0, 100, 2))]
+    positives, negatives = range(0, 20, 2), [30, 32, 34]
+    drawn, none = judged(rules, positives, negatives, drawn=[True] * 3), judged(rules, positives)
+    assert np.allclose(rank(drawn, Ranker.EVIDENCE).posterior, rank(none, Ranker.EVIDENCE).posterior)
+    given = judged(rules, positives, negatives, drawn=[False] * 3)
+    assert not np.allclose(rank(given, Ranker.EVIDENCE).log_likelihood, rank(none, Ranker.EVIDENCE).log_likelihood)
