@@ -1,6 +1,6 @@
 """Writes docs/results.md from the result files of `ruleminer bench`: tables, pictures, commands, times.
 
-    python benchmarks/results.py bench-results
+python benchmarks/results.py bench-results
 """
 
 from __future__ import annotations
