@@ -11,7 +11,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from ruleminer import __version__
+from ruleminer import __version__, terminal
 from ruleminer.cli import main
 
 
@@ -29,6 +29,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
     """Run a command in an empty folder and catch what it says."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(terminal.results, "_width", 200)  # whoever imported it first, and wherever
 
     def run(*words: str) -> Result:
         monkeypatch.setattr(sys, "argv", ["ruleminer", *words])

@@ -32,7 +32,7 @@ from ruleminer.propose.ranking import Judged, Ranker
 from ruleminer.propose.report.curve import read_curve
 
 DEFAULT_RANKER = Ranker.EVIDENCE
-_LEARNED = 0.5  # P_pos on validation facts from which a model can write rules
+_LEARNED = 0.2  # P_pos on validation facts from which a model can write rules
 _ASKED, _BEAM = 2, 4  # facts per predicate that the model writes rules for, and how many
 
 Progress = Callable[[str, str, int, int], None]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from ruleminer import demo
+from ruleminer import demo, terminal
 from ruleminer.cli import main
 from ruleminer.extract.request import ExtractRequest, extract_datasets
 from ruleminer.problem.generator.generate import generate_scenario
@@ -98,6 +98,7 @@ Cli = Callable[..., Result]
 def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
     """Run a command and catch what it says."""
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(terminal.results, "_width", 200)  # whoever imported it first, and wherever
 
     def run(*words: object) -> Result:
         monkeypatch.setattr(sys, "argv", ["ruleminer", *map(str, words)])

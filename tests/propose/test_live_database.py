@@ -206,7 +206,7 @@ def test_whenever_the_connection_is_lost_what_was_asked_is_proposed(library: Ext
     wanted = rules_of(expected)
     counts = []
     with open_database(f"duckdb:///{library.database}") as database:
-        for after in (0, 4, 12, 40):
+        for after in (0, 4, 12, 40, 80):
             found = propose_with(library, Failing(database, after))  # type: ignore[arg-type]
             assert "the connection to x was lost; what had been asked by then is proposed" in found.notes
             assert {one.predicate for one in found.proposals} == set(wanted)
