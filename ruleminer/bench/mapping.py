@@ -257,10 +257,10 @@ def _wrong_picture(records: Sequence[Record], steps: Sequence[tuple[int, float]]
         places = [place + (number - 0.5) * width for place in range(len(steps))]
         axis.bar(places, means, width, color=_STYLES[ranker][0], label=str(ranker))
     axis.set_xticks(range(len(steps)), [_step_name(step) for step in steps])
-    axis.set_ylim(0.5, 1.0)
+    axis.set_ylim(0, 1.02)
     axis.set_ylabel("F1 of the mapping")
     axis.set_xlabel("examples per predicate")
-    axis.legend(frameon=False, loc="lower left")
+    figure.legend(frameon=False, loc="outside upper center", ncols=len(RANKERS))
     return save(figure, folder, "wrong-examples")
 
 

@@ -124,7 +124,7 @@ def _pictures(records: Sequence[Record], folder: Path) -> list[Path]:
     names = [name for name in SCENARIOS if name in ours and any(name in published[peer] for peer in PEERS)]
     if not names:
         return []
-    figure, axis = plt.subplots(figsize=(1.1 * len(names) + 2, 3.4))
+    figure, axis = plt.subplots(figsize=(max(7.0, 1.1 * len(names) + 2), 3.6))
     width = 0.27
     places = np.arange(len(names))
     heights = [ours[name] for name in names]
@@ -135,7 +135,7 @@ def _pictures(records: Sequence[Record], folder: Path) -> list[Path]:
     axis.set_xticks(places, [name.replace("_", "\n") for name in names])
     axis.set_ylabel("RODI F1")
     axis.set_ylim(0, 1.02)
-    axis.legend(frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, 1.18))
+    figure.legend(frameon=False, fontsize=8, ncols=3, loc="outside upper center")
     return [save(figure, folder, "rodi")]
 
 
