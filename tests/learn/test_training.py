@@ -241,9 +241,9 @@ def test_the_time_limit_ends_training_with_a_usable_model(toy_run: Path) -> None
 def test_more_time_goes_on_where_the_time_limit_had_ended(toy_run: Path) -> None:
     short = replace(QUICK, updates=100_000, patience=10_000, time_limit=0.001)
     first = train_run(toy_run, short, quiet=True)
-    again = train_run(toy_run, replace(short, time_limit=0.02), resume=True, quiet=True)
+    again = train_run(toy_run, replace(short, time_limit=0.08), resume=True, quiet=True)
     assert again.updates > first.updates
-    same = train_run(toy_run, replace(short, time_limit=0.02), resume=True, quiet=True)
+    same = train_run(toy_run, replace(short, time_limit=0.08), resume=True, quiet=True)
     assert same.updates == again.updates
 
 
