@@ -41,6 +41,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for progra
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")]
 
 
+_INTERRUPTED = "interrupted; extract, propose-mappings and bench go on when they are run again, train with --resume\n"
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and exit code 2."""
     try:
@@ -49,19 +52,15 @@ def main() -> None:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
     except KeyboardInterrupt:
-        _say_interrupted()
-    except SystemExit as end:  # typer has its own way with Ctrl-C, and says nothing
-        if end.code == 130:
-            _say_interrupted()
+        sys.stderr.write(_INTERRUPTED)
+        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer has its own way with Ctrl-C, and says nothing
+            sys.stderr.write(_INTERRUPTED)
         raise
     except BrokenPipeError:  # `| head` has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-
-
-def _say_interrupted() -> None:
-    sys.stderr.write("interrupted; the same command goes on where it was (train: with --resume)\n")
-    sys.exit(130)
 
 
 def _version(wanted: bool) -> None:

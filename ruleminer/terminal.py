@@ -251,6 +251,9 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} guessed by "
         f"name, {count['nothing']} without a rule"
     )
+    lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
+    lines += [f"not proposed: {p.predicate}, for {p.reason}" for p in lost[:5]]
+    lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []
     lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
     return lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,24 +50,19 @@ def describe(
     covered = np.asarray(pool.covers[list(chosen)].any(axis=0))
     hit = np.asarray(pool.hits[list(chosen)].any(axis=0))
     others = [int(i) for i in ranking.order if i not in chosen][:_ALTERNATIVES]
-    term = ontology.find(pool.predicate)
-    return Proposal(
-        predicate=pool.predicate,
-        iri=term.iri,
-        kind=kind_of_term(term),
-        label=next(iter(term.labels), ""),
+    return replace(
+        nothing(ontology.find(pool.predicate), ""),
         status=Status.PROPOSED,
-        reason="",
         positives=len(pool.positives),
         negatives=len(pool.negatives),
         pooled=len(pool.rules),
         posterior=posterior,
-        confidence=_told(confidence(calibration, posterior), int(covered.sum()), len(pool.positives)),
+        confidence=_within(confidence(calibration, posterior), int(covered.sum()), len(pool.positives)),
         rules=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in chosen),
         alternatives=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in others),
         choices=tuple(_choice(judged, one, extensions) for one in rankings.values()),
         derives=extensions.union_size(rules),
-        sample=_asked(extensions, rules),
+        sample=_sample(extensions, rules),
         missed=tuple(f for f, yes in zip(pool.positives, covered, strict=True) if not yes)[:_COUNTER_EXAMPLES],
         hit=tuple(f for f, yes in zip(pool.negatives, hit, strict=True) if yes)[:_COUNTER_EXAMPLES],
     )
@@ -83,25 +79,16 @@ def guessed(judged: Judged, term: Term, reason: str, ranker: Ranker, judge: Judg
     others = [int(i) for i in ranking.order[1 : 1 + _ALTERNATIVES]]
     extensions = judge.extensions
     rules = [judged.pool.rules[i] for i in best]
-    return Proposal(
-        predicate=term.name,
-        iri=term.iri,
-        kind=kind_of_term(term),
-        label=next(iter(term.labels), ""),
+    return replace(
+        nothing(term, reason),
         status=Status.GUESSED,
-        reason=reason,
-        positives=0,
-        negatives=0,
         pooled=len(judged.pool.rules),
         posterior=ranking.chosen_posterior,
-        confidence=None,
         rules=tuple(_evidence(judged, ranking, extensions, i, best) for i in best),
         alternatives=tuple(_evidence(judged, ranking, extensions, i, best) for i in others),
         choices=(_choice(judged, ranking, extensions),),
         derives=extensions.union_size(rules),
-        sample=_asked(extensions, rules),
-        missed=(),
-        hit=(),
+        sample=_sample(extensions, rules),
     )
 
 
@@ -129,7 +116,7 @@ def nothing(term: Term, reason: str) -> Proposal:
     )
 
 
-def _told(confidence: float | None, derived: int, positives: int) -> float | None:
+def _within(confidence: float | None, derived: int, positives: int) -> float | None:
     """No more than the share of the examples that the proposal derives: what it misses, it may miss elsewhere."""
     return None if confidence is None else min(confidence, (derived + 1) / (positives + 1))
 
@@ -225,7 +212,7 @@ def _choice(judged: Judged, ranking: Ranking, extensions: Extensions) -> RankerC
     )
 
 
-def _asked(extensions: Extensions, rules: Sequence[Rule]) -> tuple[tuple[str, ...], ...]:
+def _sample(extensions: Extensions, rules: Sequence[Rule]) -> tuple[tuple[str, ...], ...]:
     try:
         return tuple(tuple(map(str, row)) for row in extensions.sample(rules, _SAMPLE))
     except DatabaseError:

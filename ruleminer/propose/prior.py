@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, Term, local_name
 from ruleminer.problem.schema import Column, Schema, Table
+from ruleminer.propose.codes import key_columns, link_columns
 from ruleminer.propose.names import best_likeness, name_fit
 from ruleminer.rules.values import Atom, Constant, Rule, Variable
 
@@ -54,18 +55,8 @@ class PriorOf:
     def __init__(self, ontology: Ontology, schema: Schema, distinct: Mapping[tuple[str, str], int]) -> None:
         self.ontology, self.schema, self.distinct = ontology, schema, distinct
         self._tables = math.log(max(2, sum(1 for table in schema.tables if table.rows != 0)))
-        self._keys = {
-            (table.name, key[0])
-            for table in schema.tables
-            for key in (table.primary_key, *table.unique)
-            if len(key) == 1
-        }
-        self._links: dict[tuple[str, str], tuple[str, str]] = {
-            (table.name, key.columns[0]): (key.table, key.referenced[0])
-            for table in schema.tables
-            for key in table.foreign_keys
-            if len(key.columns) == len(key.referenced) == 1
-        }
+        self._keys = {(table.name, column) for table in schema.tables for column in key_columns(table)}
+        self._links = {(t.name, column): end for t in schema.tables for column, end in link_columns(t).items()}
         self._leads = {place: table for place, (table, _) in self._links.items() if place not in self._keys}
         self._titles: dict[str, tuple[str, ...]] = {}
         self._column_costs = {
