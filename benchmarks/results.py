@@ -1,60 +1,98 @@
 """Writes docs/results.md from the result files of `ruleminer bench`: tables, pictures, commands, times.
 
-python benchmarks/results.py bench-results
+python benchmarks/results.py                   from the files in benchmarks/results, which were measured
+python benchmarks/results.py bench-results     take the results of another folder in first
+
+A section whose files are not there stays as it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
+import tempfile
 from pathlib import Path
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import RESULTS, Bench, Record, read_records
+from ruleminer.bench.frame import RESULTS, Bench, Record, append_record, read_records
 from ruleminer.bench.runner import duration, run_notes
 from ruleminer.bench.tables import markdown_of
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGE, PICTURES = PROJECT / "docs" / "results.md", PROJECT / "docs" / "results"
+MEASURED = PROJECT / "benchmarks" / "results"
+SCALES = ("paper", "cpu")
 
 INTRODUCTION = """# Results
 
 What was measured, on {cores} CPU cores without a GPU. Numbers under *paper* or
 *published* are others'; all else is ours.
-This page is written by `python benchmarks/results.py DIR` from the files that the commands below leave in DIR.
-Times are wall-clock times of runs that shared the machine with other work, unless a note says otherwise.
+This page is written by `python benchmarks/results.py` from the files in `benchmarks/results`, which the commands below
+leave (`python benchmarks/results.py DIR` takes those in DIR in).
+Times are sums of the units' wall-clock times, most of them with other work on the machine.
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="the folder given to `ruleminer bench --out`")
-    folder = parser.parse_args().results
+    parser.add_argument("results", type=Path, nargs="?", help="the folder given to `ruleminer bench --out`")
+    taken = parser.parse_args().results
+    if taken is not None:
+        take_in(taken)
     PICTURES.mkdir(parents=True, exist_ok=True)
+    old = sections(PAGE.read_text("utf-8")) if PAGE.is_file() else {}
     parts = [INTRODUCTION.format(cores=os.cpu_count())]
     for name, bench in BENCHES.items():
-        for scale in ("paper", "cpu"):
-            run = folder / f"{name}-{scale}"
-            if (run / RESULTS).is_file():
-                parts.append(section(bench, scale, run))
+        found = [scale for scale in SCALES if measured(name, scale).is_file()]
+        parts += [section(bench, scale) for scale in found] or old.get(name, [])
     PAGE.write_text("\n".join(parts), "utf-8")
     print(PAGE)
 
 
-def section(bench: Bench, scale: str, run: Path) -> str:
+def measured(name: str, scale: str) -> Path:
+    """The results of a bench that belong to the project."""
+    return MEASURED / f"{name}-{scale}.jsonl"
+
+
+def take_in(folder: Path) -> None:
+    """Add the results of a folder to the project's; a unit that was run again replaces its older result."""
+    for name in BENCHES:
+        for scale in SCALES:
+            fresh = read_records(folder / f"{name}-{scale}" / RESULTS)
+            if fresh:
+                path = measured(name, scale)
+                again = {record.key for record in fresh}
+                kept = [record for record in read_records(path) if record.key not in again]
+                path.unlink(missing_ok=True)
+                for record in (*kept, *fresh):
+                    append_record(path, record)
+
+
+def sections(page: str) -> dict[str, list[str]]:
+    """The sections of an earlier page, by the name of their bench."""
+    pieces = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
+    found: dict[str, list[str]] = {}
+    for piece in pieces:
+        found.setdefault(piece.split("\n", 1)[0][3:], []).append(piece)
+    return found
+
+
+def section(bench: Bench, scale: str) -> str:
     """One bench: how it was run, what came out."""
-    records = list({record.key: record for record in read_records(run / RESULTS)}.values())
     name = bench.info.name
+    records = read_records(measured(name, scale))
     parts = [
         f"## {name}\n",
         f"{bench.info.reproduces[0].upper()}{bench.info.reproduces[1:]}. `ruleminer bench {name} --scale {scale}`: "
         f"{len(records)} units, {duration(spent(records))}.\n",
     ]
     parts += [markdown_of(table) for table in bench.tables(records)]
-    for picture in bench.pictures(records, run):
-        shutil.copyfile(picture, PICTURES / f"{name}-{picture.name}")
-        parts.append(f"![{picture.stem}](results/{name}-{picture.name})\n")
+    with tempfile.TemporaryDirectory() as drawn:
+        for picture in bench.pictures(records, Path(drawn)):
+            shutil.copyfile(picture, PICTURES / f"{name}-{picture.name}")
+            parts.append(f"![{picture.stem}](results/{name}-{picture.name})\n")
     notes = run_notes(bench, scale)
     parts += [f"- {note}" for note in notes]
     return "\n".join(parts) + "\n"

@@ -27,6 +27,7 @@ TRAINING = {
     OWN: {"updates": 2000, "passes": 8, "longest_rule": 96},
 }
 TUNING = {"updates": 340, "passes": 2}
+HITS_ON = 1000  # of the own extract's 5,300 test facts; beam search is what takes long
 
 
 def _recipe(folder: Path, options: BenchOptions) -> None:
@@ -53,9 +54,9 @@ def plan_of(scale: str) -> Plan:
     }
     sets = (
         RuleSet(AUTHORS, TITLES[AUTHORS], _published, training[AUTHORS], seeds[AUTHORS], times * 200.0, 8.0),
-        RuleSet(OWN, TITLES[OWN], _recipe, training[OWN], seeds[OWN], times * 2000.0, 180.0),
+        RuleSet(OWN, TITLES[OWN], _recipe, training[OWN], seeds[OWN], times * 2000.0, 180.0, HITS_ON),
     )
-    return Plan(sets, tuning=TUNING, tuned_on=0, tuning_share=0.3 / times)
+    return Plan(sets, rates=(3e-3, 1.5e-3), tuning=TUNING, tuned_on=0, tuning_share=0.3 / times)
 
 
 def _units(options: BenchOptions) -> list[Unit]:
@@ -94,9 +95,10 @@ BENCH = Bench(
         "The paper's numbers are for its extract of 421 predicates, which is not published. Nearest to it is our own "
         "extract (recipe npd); the authors' published one has 20 predicates and a thousand facts of each.",
         "The paper's model has 1 million parameters and trains for 23 hours on an A100.",
-        "Every loss has the same budget of updates, and its own learning rate, chosen once among three by P_pos − "
+        "Every loss has the same budget of updates, and its own learning rate, chosen once among two by P_pos − "
         "P_neg on the validation facts of the authors' extract. For every loss, rules that derive a training negative "
         "leave the allowed sets, and a term keeps the mass of forbidden rules of the same head down.",
+        f"On our own extract hits are measured on {HITS_ON:,} of the test facts, spread evenly; masses on all.",
         "Positives that no rule derives are in no split; how many there are stands under each table.",
         "Counting knows the training facts only. It gives all its mass to one rule, so its P_pos is its H@1. The shape "
         "of an IRI is what is left without the pieces that hold a digit.",

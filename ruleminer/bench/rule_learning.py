@@ -44,7 +44,7 @@ from ruleminer.learn.display import Display
 from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
 from ruleminer.learn.metrics import ceilings, hit_rates, rule_masses
 from ruleminer.learn.options import TrainOptions
-from ruleminer.learn.training import Training, choose_device, deterministic, set_threads
+from ruleminer.learn.training import Training, choose_device, deterministic, evenly, set_threads
 from ruleminer.learn.transformer import Transformer
 from ruleminer.learn.trie import build_trie, pack
 from ruleminer.learn.workers import workers
@@ -66,6 +66,7 @@ class RuleSet:
     seeds: int = 1
     seconds: float = 1.0  # projected, per run
     data_seconds: float = 1.0  # projected, for the dataset
+    hits_on: int = 0  # test facts on which H@k is measured, spread evenly; 0: all
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def plan_units(plan: Plan, options: BenchOptions) -> list[Unit]:
         for one in plan.sets:
             for loss in losses if seed < (options.seeds or one.seeds) else ():
                 settings = {"kind": "run", "set": one.name, "loss": loss, "seed": seed}
-                settings |= {"training": _training(one, options), "choice": choice}
+                settings |= {"training": _training(one, options), "choice": choice, "hits_on": one.hits_on}
                 units.append(Unit(f"{one.name} {loss} seed {seed}", settings, one.seconds))
     return units
 
@@ -125,7 +126,8 @@ def run_unit(bench: str, plan: Plan, unit: Unit, options: BenchOptions, tick: Ti
     rate = settings["rate"] if settings["kind"] == "rate" else chosen_rate(settings, read_records(folder / RESULTS))
     chosen = {"loss": settings["loss"], "seed": settings["seed"], "learning_rate": rate, "device": options.device}
     chosen["threads"] = torch.get_num_threads()  # the cores, or OMP_NUM_THREADS
-    return measure_training(run, TrainOptions(**settings["training"], **chosen), settings["kind"] == "run", tick)
+    hits_on = settings["hits_on"] if settings["kind"] == "run" else None
+    return measure_training(run, TrainOptions(**settings["training"], **chosen), hits_on, tick)
 
 
 def chosen_rate(settings: Mapping[str, Any], records: Sequence[Record]) -> float:
@@ -191,8 +193,8 @@ class _Ticking(Display):
         self.tick(_TRAINING_SHARE * done)
 
 
-def measure_training(run: Path, options: TrainOptions, test: bool, tick: Tick) -> dict[str, Any]:
-    """Train (or go on training) in RUN; its course, and with `test` the metrics on the test facts."""
+def measure_training(run: Path, options: TrainOptions, hits_on: int | None, tick: Tick) -> dict[str, Any]:
+    """Train (or go on training) in RUN; its course, and unless `hits_on` is None the metrics on the test facts."""
     device = choose_device(options.device)
     set_threads(options.threads)
     plain = rc_context({"figure.constrained_layout.use": False})  # training lays its curve out itself
@@ -215,20 +217,20 @@ def measure_training(run: Path, options: TrainOptions, test: bool, tick: Tick) -
         "curve": [[line["update"], line["p_pos"], line["p_neg"]] for line in lines],
         "took": {"train": round(trained.seconds, 1)},
     }
-    if test:
+    if hits_on is not None:
         began = time.perf_counter()
-        result |= _tested(run, training.examples, options)
+        result |= _tested(run, training.examples, options, hits_on)
         result["took"]["test"] = round(time.perf_counter() - began, 1)
     (trained.folder / "checkpoint.safetensors").unlink(missing_ok=True)
     return result
 
 
-def _tested(run: Path, examples: Examples, options: TrainOptions) -> dict[str, float]:
+def _tested(run: Path, examples: Examples, options: TrainOptions, hits_on: int) -> dict[str, float]:
     """The paper's metrics of a run's best model on the test facts, and what its P_neg is made of."""
     model = model_files.load_model(run, choose_device(options.device)).model
     facts, forbidden = _test_facts(examples, run), examples.forbidden(*SPLITS)
     result = rule_masses(model, examples, facts, forbidden, options.longest_rule)
-    result |= hit_rates(model, examples, facts, forbidden, options.longest_rule)
+    result |= hit_rates(model, examples, evenly(facts, hits_on or len(facts)), forbidden, options.longest_rule)
     return result | forbidden_but_deriving(model, examples, facts, options.longest_rule)
 
 
