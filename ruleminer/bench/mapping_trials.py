@@ -13,7 +13,7 @@ from ruleminer.problem.ontology import Ontology
 from ruleminer.propose.claims import claimed, winners
 from ruleminer.propose.extensions import body_of
 from ruleminer.propose.guesses import guesses
-from ruleminer.propose.judge import Judge
+from ruleminer.propose.judge import Judge, Scorer, asked_model
 from ruleminer.propose.pool import GUESS, CandidateSet, Pool, pool_of, rule_pool
 from ruleminer.propose.ranking import Judged, Ranker, UnionSize, rank
 from ruleminer.rules.values import Rule
@@ -28,6 +28,18 @@ class World:
     ontology: Ontology
     truth: Mapping[str, Facts]
     known: Mapping[str, Sequence[CandidateSet]]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A ranker in a trial, and the model it asks, if any."""
+
+    name: str
+    ranker: Ranker
+    scorer: Scorer | None = None
+
+
+COVERAGE, EVIDENCE = (Contender(str(ranker), ranker) for ranker in (Ranker.COVERAGE, Ranker.EVIDENCE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ class Trials:
         self._ceilings: dict[str, float] = {}
         self._guesses: dict[str, Pool] = {}
 
-    def run(self, examples: int, wrong: float, seed: int, rankers: Sequence[Ranker]) -> dict[Ranker, list[Outcome]]:
+    def run(self, examples: int, wrong: float, seed: int, contenders: Sequence[Contender]) -> dict[str, list[Outcome]]:
         """Draw examples of every predicate, a share of them wrong (facts of other predicates), and propose."""
         drawn: dict[str, list[CandidateSet]] = {}
         judged: dict[str, Judged] = {}
@@ -63,12 +75,15 @@ class Trials:
             one = self.judge.judged(pool) if pool.rules else None
             if one is not None:
                 judged[predicate] = one
-        return {ranker: list(self._outcomes(ranker, drawn, judged)) for ranker in rankers}
+        return {one.name: list(self._outcomes(one, drawn, judged)) for one in contenders}
 
     def _outcomes(
-        self, ranker: Ranker, drawn: Mapping[str, list[CandidateSet]], judged: Mapping[str, Judged]
+        self, contender: Contender, drawn: Mapping[str, list[CandidateSet]], judged: Mapping[str, Judged]
     ) -> Iterator[Outcome]:
-        weights, ontology = self.judge.weights, self.world.ontology
+        weights, ontology, ranker = self.judge.weights, self.world.ontology, contender.ranker
+        if contender.scorer is not None:
+            scorer = contender.scorer
+            judged = {name: asked_model(one, scorer, self.judge.others(name)) for name, one in judged.items()}
         best = winners(judged, ranker, weights)
         for predicate, examples in drawn.items():
             chosen: list[Rule] = []

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from random import Random
 from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
 from ruleminer.learn.scoring import Fact
-from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.propose.evidence import Floats
 from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.pool import MODEL, REFINED, Pool, with_rules
@@ -25,6 +27,7 @@ MOST_PARTS = 20  # and so many that derive what the most promising one does not:
 _PROMISE = 2.0  # nats that a derived example is worth before sizes are known
 _LIVE = 6  # best rules whose examples are looked for in the database as it is now
 _ASKED = 3  # positives per predicate that the model is asked about
+_BESIDE = 6  # other predicates that the model is asked about for comparison
 
 
 class Scorer(Protocol):
@@ -50,6 +53,7 @@ class Judge:
         live: bool = True,
     ) -> None:
         schema = extensions.database.schema
+        self.ontology = ontology
         self.extensions, self.scorer, self.most_rules, self.live = extensions, scorer, most_rules, live
         self.weights = weights or PriorWeights()
         self.rows = sum(table.rows or 0 for table in schema.tables)
@@ -76,7 +80,16 @@ class Judge:
             pool = with_rules(judged.pool, map(rule_text, finer), REFINED, self.extensions)
             judged = self._sized(pool) or judged
         judged = self._asked_live(judged)
-        return None if judged is None else replace(judged, model=self._model_says(judged.pool))
+        if judged is None or self.scorer is None:
+            return judged
+        return asked_model(judged, self.scorer, self.others(judged.pool.predicate))
+
+    def others(self, predicate: str) -> list[str]:
+        """Some other predicates of as many arguments, the same ones each time."""
+        is_class = isinstance(self.ontology.find(predicate), OntologyClass)
+        terms = self.ontology.classes if is_class else self.ontology.properties
+        names = sorted(term.name for term in terms if term.name != predicate)
+        return Random(predicate).sample(names, min(_BESIDE, len(names)))
 
     def _asked_live(self, judged: Judged) -> Judged | None:
         """The best rules derive only those examples that they derive in the database as it is now.
@@ -139,12 +152,26 @@ class Judge:
             found = self._priors[predicate, body] = self.prior_of.prior(rule)
         return found
 
-    def _model_says(self, pool: Pool) -> Floats | None:
-        """log p of each rule, averaged over some positives."""
-        if self.scorer is None:
-            return None
-        facts: list[Fact] = [(pool.predicate, arguments) for arguments in pool.positives[:_ASKED]]
-        facts = facts or [(pool.predicate, ())]
-        texts = [rule_text(rule) for rule in pool.rules]
-        logs = np.array(self.scorer.log_probabilities(facts, [texts] * len(facts)))
-        return np.asarray(logsumexp(logs, axis=0) - np.log(len(facts)))
+
+def asked_model(judged: Judged, scorer: Scorer, others: Sequence[str]) -> Judged:
+    """The judged pool with what a model says of each rule, averaged over some positives.
+
+    log p is mostly the cost of writing a rule's names down. What it says of the predicate is left when log p of the
+    same body for `others`, predicates of as many arguments, is taken away.
+    """
+    pool = judged.pool
+    facts: list[Fact] = [(pool.predicate, arguments) for arguments in pool.positives[:_ASKED]]
+    facts = facts or [(pool.predicate, ())]
+    own = _mean_log_p(scorer, pool, facts)
+    if not others:
+        return replace(judged, model=own)
+    beside = _mean_log_p(scorer, pool, [(other, facts[0][1]) for other in others])
+    lift = np.where(np.isfinite(own) & np.isfinite(beside), own - beside, -math.inf)
+    return replace(judged, model=own, lift=lift)
+
+
+def _mean_log_p(scorer: Scorer, pool: Pool, facts: Sequence[Fact]) -> Floats:
+    """The log of the mean probability of each body, each fact's own predicate at its head."""
+    texts = [[rule_text(replace(rule, predicate=predicate)) for rule in pool.rules] for predicate, _ in facts]
+    logs = np.array(scorer.log_probabilities(facts, texts))
+    return np.asarray(logsumexp(logs, axis=0) - np.log(len(facts)))

@@ -40,11 +40,9 @@ class Prior:
     ends: float
     keys: float
 
-    def total(self, weights: PriorWeights, examples: int, with_names: bool = True) -> float:
+    def total(self, weights: PriorWeights, examples: int) -> float:
         """The log prior, up to a constant."""
         lasting = -weights.length * self.length + weights.keys * self.keys
-        if not with_names:
-            return lasting
         share = 1.0 / (1.0 + examples / weights.fade)
         return lasting + share * (weights.names * self.names + weights.ends * self.ends)
 

@@ -3,8 +3,8 @@
 Three rankers share the pool, the output and, but for `coverage`, the likelihood:
 
     coverage   positives derived less negatives hit; ties go to the shorter rule
-    evidence   prior: description length, names, keys           likelihood: the size principle with noise
-    neural     prior: the trained model, description length     likelihood: the same
+    evidence   prior: description length, names, keys                        likelihood: the size principle with noise
+    neural     prior: the same, and where names say little, a trained model  likelihood: the same
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ UNION_COST, STRANGER_COST = 2.0, 1.0
 _LONGEST_UNION, _LEAST_GAIN = 4, 2
 _STARTS, _PARTNERS = 3, 12
 _HOPELESS = 20.0  # nats behind the best rule, from where no union is begun
-_LEAST_LOG_P = -14.0  # below this the model only says "no"
+LIFT = 1.0  # weight of what a model says, before there is an example and where no name fits at all
+SILENT = 0.5  # likeness of the best name up to which a model is heard
+_LEAST_LIFT = -20.0  # nats behind the rule that the model likes best; below this it only says "no"
 
 
 class Ranker(StrEnum):
@@ -51,6 +53,7 @@ class Judged:
     priors: tuple[Prior, ...]
     model: Floats | None  # log p of each rule by the trained model, if there is one
     rows: int  # of the whole database
+    lift: Floats | None = None  # how much of it is due to the predicate: log p less log p for other predicates
 
     def only(self, keep: Sequence[int]) -> Judged:
         """The same with these rules only."""
@@ -60,6 +63,7 @@ class Judged:
             sizes=self.sizes[list(keep)],
             priors=tuple(self.priors[i] for i in keep),
             model=None if self.model is None else self.model[list(keep)],
+            lift=None if self.lift is None else self.lift[list(keep)],
         )
 
 
@@ -114,12 +118,16 @@ def rank(
 
 
 def log_prior(judged: Judged, ranker: Ranker, weights: PriorWeights, examples: int) -> Floats:
-    """Each rule's log prior, up to a constant."""
-    if ranker is Ranker.NEURAL and judged.model is not None:
-        plain = np.array([prior.total(weights, examples, with_names=False) for prior in judged.priors])
-        share = 1.0 / (1.0 + examples / weights.fade)
-        return np.asarray(plain + share * np.maximum(judged.model, _LEAST_LOG_P))
-    return np.array([prior.total(weights, examples) for prior in judged.priors])
+    """Each rule's log prior, up to a constant.
+
+    A model is heard where no name of the pool fits well, and the less the more examples there are.
+    """
+    prior = np.array([prior.total(weights, examples) for prior in judged.priors])
+    if ranker is not Ranker.NEURAL or judged.lift is None or not np.isfinite(judged.lift).any():
+        return prior
+    unnamed = max(0.0, 1.0 - max(prior.names for prior in judged.priors) / SILENT)
+    lift = np.maximum(judged.lift - judged.lift.max(), _LEAST_LIFT)
+    return np.asarray(prior + LIFT * unnamed / (1.0 + examples) * lift)
 
 
 def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:

@@ -9,13 +9,12 @@ import duckdb
 import pytest
 from rdflib import Graph
 
-from ruleminer.bench.mapping_trials import Trials, World
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Trials, World
 from ruleminer.problem.database import open_database
 from ruleminer.problem.ontology import Ontology, ontology_of
 from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import CandidateSet
-from ruleminer.propose.ranking import Ranker
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Rule
 
@@ -63,9 +62,9 @@ def test_the_best_rule_of_the_templates_is_the_ceiling(trials: Trials) -> None:
 
 
 def test_with_examples_the_evidence_finds_the_flag_and_counting_does_not(trials: Trials) -> None:
-    found = trials.run(10, 0.0, seed=0, rankers=[Ranker.COVERAGE, Ranker.EVIDENCE])
-    evidence = {one.predicate: one for one in found[Ranker.EVIDENCE]}
-    coverage = {one.predicate: one for one in found[Ranker.COVERAGE]}
+    found = trials.run(10, 0.0, seed=0, contenders=[COVERAGE, EVIDENCE])
+    evidence = {one.predicate: one for one in found["evidence"]}
+    coverage = {one.predicate: one for one in found["coverage"]}
     assert evidence["Author"].exact
     assert evidence["Author"].f1 == 1.0
     assert evidence["Paper"].exact
@@ -76,15 +75,15 @@ def test_with_examples_the_evidence_finds_the_flag_and_counting_does_not(trials:
 
 
 def test_wrong_examples_are_facts_of_others_and_a_draw_can_be_repeated(trials: Trials) -> None:
-    once = trials.run(10, 0.3, seed=4, rankers=[Ranker.EVIDENCE])
-    again = trials.run(10, 0.3, seed=4, rankers=[Ranker.EVIDENCE])
+    once = trials.run(10, 0.3, seed=4, contenders=[EVIDENCE])
+    again = trials.run(10, 0.3, seed=4, contenders=[EVIDENCE])
     assert once == again
-    papers = next(one for one in once[Ranker.EVIDENCE] if one.predicate == "Paper")
+    papers = next(one for one in once["evidence"] if one.predicate == "Paper")
     assert papers.exact
     assert papers.recall == 1.0
 
 
 def test_without_examples_names_have_to_do(trials: Trials) -> None:
-    found = trials.run(0, 0.0, seed=0, rankers=[Ranker.COVERAGE, Ranker.EVIDENCE])
-    assert {one.predicate: one.exact for one in found[Ranker.EVIDENCE]} == {"Author": True, "Paper": True}
-    assert not any(one.rules for one in found[Ranker.COVERAGE])
+    found = trials.run(0, 0.0, seed=0, contenders=[COVERAGE, EVIDENCE])
+    assert {one.predicate: one.exact for one in found["evidence"]} == {"Author": True, "Paper": True}
+    assert not any(one.rules for one in found["coverage"])

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from ruleminer.bench.mapping_trials import Trials, World
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Trials, World
 from ruleminer.problem.database import open_database
 from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import CandidateSet
-from ruleminer.propose.ranking import Ranker
 from ruleminer.rules.parser import parse_rule
 from tests.propose.worlds import ontology_of_classes
 
@@ -47,7 +46,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
 
 
 def test_with_enough_examples_every_predicate_is_exact(trials: Trials) -> None:
-    found = trials.run(15, 0.0, 0, [Ranker.EVIDENCE])[Ranker.EVIDENCE]
+    found = trials.run(15, 0.0, 0, [EVIDENCE])["evidence"]
     assert [(one.predicate, one.exact, one.f1, one.why) for one in found] == [
         (name, True, 1.0, "") for name in ("Author", "Paper", "Person")
     ]
@@ -57,19 +56,19 @@ def test_a_part_of_the_examples_may_be_wrong(trials: Trials) -> None:
     drawn = trials._drawn("Paper", 10, 0.3, random.Random(0))
     wrong = [one for one in drawn if one.arguments not in trials.world.truth["Paper"]]
     assert (len(drawn), len(wrong)) == (10, 3)
-    found = {one.predicate: one for one in trials.run(10, 0.3, 0, [Ranker.EVIDENCE])[Ranker.EVIDENCE]}
+    found = {one.predicate: one for one in trials.run(10, 0.3, 0, [EVIDENCE])["evidence"]}
     assert found["Paper"].exact
 
 
 def test_without_examples_names_decide_and_coverage_has_nothing_to_count(trials: Trials) -> None:
-    found = trials.run(0, 0.0, 0, [Ranker.COVERAGE, Ranker.EVIDENCE])
-    assert all(one.exact for one in found[Ranker.EVIDENCE])
-    assert {one.why for one in found[Ranker.COVERAGE]} == {"no rule"}
-    assert {one.f1 for one in found[Ranker.COVERAGE]} == {0.0}
+    found = trials.run(0, 0.0, 0, [COVERAGE, EVIDENCE])
+    assert all(one.exact for one in found["evidence"])
+    assert {one.why for one in found["coverage"]} == {"no rule"}
+    assert {one.f1 for one in found["coverage"]} == {0.0}
 
 
 def test_coverage_takes_the_looser_rule_and_is_told_why_it_is_wrong(trials: Trials) -> None:
-    found = {one.predicate: one for one in trials.run(5, 0.0, 0, [Ranker.COVERAGE])[Ranker.COVERAGE]}
+    found = {one.predicate: one for one in trials.run(5, 0.0, 0, [COVERAGE])["coverage"]}
     author = found["Author"]
     assert not author.exact
     assert author.recall == 1.0
@@ -78,7 +77,7 @@ def test_coverage_takes_the_looser_rule_and_is_told_why_it_is_wrong(trials: Tria
 
 
 def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:
-    assert trials.run(3, 0.3, 7, [Ranker.EVIDENCE]) == trials.run(3, 0.3, 7, [Ranker.EVIDENCE])
+    assert trials.run(3, 0.3, 7, [EVIDENCE]) == trials.run(3, 0.3, 7, [EVIDENCE])
 
 
 def test_the_ceiling_is_the_best_single_rule(trials: Trials) -> None:

@@ -128,7 +128,7 @@ def test_a_filter_is_as_long_as_its_column_has_values(extensions: Extensions) ->
 
 
 class Oracle:
-    """A model that knows one rule and is asked about few facts."""
+    """A model that likes one body for Author, and finds bodies equally probable for any other class."""
 
     def __init__(self, favourite: str) -> None:
         self.favourite = favourite
@@ -136,22 +136,33 @@ class Oracle:
 
     def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
         self.facts += facts
-        return [[-0.1 if text == self.favourite else -math.inf for text in texts] for texts in rules]
+        assert all(text.startswith(f"{name}(") for (name, _), own in zip(facts, rules, strict=True) for text in own)
+        return [
+            [-0.1 if text == self.favourite else -9.0 if name == "Author" else -7.0 for text in texts]
+            for (name, _), texts in zip(facts, rules, strict=True)
+        ]
 
 
-def test_the_model_is_asked_about_a_few_examples_and_its_word_counts(extensions: Extensions) -> None:
-    scorer = Oracle(ALL)
+def test_the_model_is_asked_about_a_few_examples_and_about_other_predicates(extensions: Extensions) -> None:
+    scorer = Oracle(FLAG)
     judge = Judge(ONTOLOGY, extensions, scorer)
     found = judge.judged(pool(list(range(0, 40, 2)), [ALL, FLAG]))
     assert found is not None
     assert found.model is not None
-    assert found.model.tolist() == pytest.approx([-0.1, -math.inf])
-    assert 1 <= len(scorer.facts) <= 5
-    few = judge.judged(pool([0], [ALL, FLAG]))
-    assert few is not None
-    best = rank(few, Ranker.NEURAL).chosen[0]
-    assert rule_text(few.pool.rules[best]) == ALL
-    assert np.isfinite(rank(few, Ranker.NEURAL).posterior).all()
+    assert found.lift is not None
+    assert found.model.tolist() == pytest.approx([-9.0, -0.1])
+    assert found.lift.tolist() == pytest.approx([-2.0, 6.9])
+    assert {name for name, _ in scorer.facts} == {"Author", "Person"}
+    assert 2 <= len(scorer.facts) <= 5
+    assert np.isfinite(rank(found, Ranker.NEURAL).posterior).all()
+
+
+def test_the_others_are_predicates_of_as_many_arguments_and_always_the_same(extensions: Extensions) -> None:
+    ontology = ontology_of_classes({f"C{i}": None for i in range(30)})
+    one, other = (Judge(ontology, extensions).others("C7") for _ in range(2))
+    assert one == other
+    assert len({*one}) == 6
+    assert "C7" not in one
 
 
 def test_a_dataset_becomes_a_pool_for_each_predicate(tmp_path: Path) -> None:

@@ -111,7 +111,6 @@ def test_names_fade_as_examples_come_in() -> None:
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] == pytest.approx(weights.names)
     assert gaps[2] == pytest.approx(weights.names / 2)
-    assert named.total(weights, 5, with_names=False) == plain.total(weights, 5, with_names=False)
 
 
 def test_length_costs_whatever_the_number_of_examples() -> None:

@@ -37,7 +37,7 @@ def judged(
     *,
     rows: int = 1000,
     drawn: Sequence[bool] | None = None,
-    model: Sequence[float] | None = None,
+    lift: Sequence[float] | None = None,
 ) -> Judged:
     """The pool of a class with these examples; rules that derive no positive are not in it."""
     predicate = parse_rule(rules[0].text).predicate
@@ -53,8 +53,9 @@ def judged(
         pool,
         np.array([float(len(rule.facts)) for rule in kept]),
         tuple(Prior(rule.length, rule.names, 0.0, 1.0) for rule in kept),
-        None if model is None else np.array([dict(zip(rules, model, strict=True))[rule] for rule in kept]),
+        None,
         rows,
+        None if lift is None else np.array([dict(zip(rules, lift, strict=True))[rule] for rule in kept], float),
     )
 
 

@@ -1,0 +1,183 @@
+"""Tables and pictures of the mapping study: one axis each for examples, wrong examples and names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from ruleminer.bench.frame import Record
+from ruleminer.bench.pictures import save
+from ruleminer.bench.tables import Cell, Table
+
+Step = tuple[int, float]  # examples per predicate, and the share of them that is wrong
+NAMES = ("same", "synonym", "abbreviated", "opaque")
+_STYLES = {
+    "coverage": ("#757575", "s", "--"),
+    "evidence": ("#c62828", "o", "-"),
+    "neural, libra": ("#1565c0", "^", "-"),
+    "neural, nll": ("#2e7d32", "v", ":"),
+    "neural, uniform": ("#ef6c00", "D", ":"),
+}
+_OTHER_STYLE = ("#6a1b9a", "*", ":")
+_SHOWN = ("coverage", "evidence", "neural, libra")  # scenario by scenario
+_WHY = (
+    "no rule",
+    "no single rule of the templates is right",
+    "derives all right examples, as the true rule does",
+    "misses right examples",
+)
+
+
+def tables_of(records: Sequence[Record]) -> list[Table]:
+    """By how far the names are, by scenario, and why proposals are not exact."""
+    trials = _trials_of(records)
+    tables = [_group_table(trials, "f1"), _group_table(trials, "exact"), _scenario_table(trials)]
+    return [table for table in tables if table.rows] + [_why_table(trials)]
+
+
+def draw(records: Sequence[Record], folder: Path) -> list[Path]:
+    """A picture for each axis."""
+    trials = _trials_of(records)
+    clean = [step for step in _steps(trials) if step[1] == 0.0]
+    wrong = [step for step in _steps(trials) if step[1] > 0.0]
+    pictures = [_examples_picture(trials, clean, folder), _names_picture(trials, clean, folder)]
+    return pictures + ([_wrong_picture(trials, wrong, folder)] if wrong else [])
+
+
+def _trials_of(records: Sequence[Record]) -> list[Record]:
+    return [record for record in records if record.settings["kind"] == "trial"]
+
+
+def _groups(records: Sequence[Record]) -> Mapping[str, list[Record]]:
+    groups = {"RODI's CMT": [record for record in records if record.settings["names"] is None]}
+    groups |= {f"generated, {n} names": [r for r in records if r.settings["names"] == n] for n in NAMES}
+    return {name: own for name, own in groups.items() if own}
+
+
+def _rankers(records: Sequence[Record]) -> list[str]:
+    return list(dict.fromkeys(result["ranker"] for record in records for result in record.result["results"]))
+
+
+def _steps(records: Sequence[Record]) -> list[Step]:
+    return list(dict.fromkeys((r["examples"], r["wrong"]) for record in records for r in record.result["results"]))
+
+
+def _step_name(step: Step) -> str:
+    return f"{step[0]}" + (f", {step[1]:.0%} wrong" if step[1] else "")
+
+
+def _values(records: Iterable[Record], step: Step, ranker: str, what: str) -> list[float]:
+    """The F1 of each trial, or the share of its predicates that are exactly right in %."""
+    return [
+        float(result["f1"] if what == "f1" else 100 * result["exact"] / record.result["predicates"])
+        for record in records
+        for result in record.result["results"]
+        if (result["examples"], result["wrong"], result["ranker"]) == (*step, ranker)
+    ]
+
+
+def _mean(records: Iterable[Record], step: Step, ranker: str) -> float:
+    values = _values(records, step, ranker, "f1")
+    return float(np.mean(values)) if values else float("nan")
+
+
+def _cell(values: Sequence[float]) -> Cell:
+    return Cell(float(np.mean(values)), float(np.std(values))) if values else Cell(None)
+
+
+def _group_table(records: Sequence[Record], what: str) -> Table:
+    steps = _steps(records)
+    rows = [
+        (f"{name}: {ranker}", tuple(Cell(_cell(_values(own, step, ranker, what)).ours) for step in steps))
+        for name, own in _groups(records).items()
+        for ranker in _rankers(records)
+    ]
+    title = {"f1": "Mean F1 over predicates", "exact": "Predicates exactly right, %"}[what]
+    heading = "by number of examples per predicate, and how many of them are wrong"
+    return Table(f"{title}, {heading}", tuple(map(_step_name, steps)), tuple(rows), 3 if what == "f1" else 1)
+
+
+def _scenario_table(records: Sequence[Record]) -> Table:
+    steps = _steps(records)
+    rows = [
+        (
+            f"{record.key} ({record.result['predicates']}): {ranker}",
+            tuple(_cell(_values([record], step, ranker, "f1")) for step in steps),
+        )
+        for record in records
+        for ranker in _rankers(records)
+        if ranker in _SHOWN
+    ]
+    heading = "scenario (predicates): ranker, by number of examples per predicate"
+    return Table(f"Mean F1 over predicates; {heading}", tuple(map(_step_name, steps)), tuple(rows), 3)
+
+
+def _why_table(records: Sequence[Record]) -> Table:
+    """Why the evidence ranker's proposals are not exact."""
+    rows = []
+    for step in _steps(records):
+        reasons: Counter[str] = Counter()
+        for record in records:
+            for result in record.result["results"]:
+                if (result["examples"], result["wrong"], result["ranker"]) == (*step, "evidence"):
+                    reasons.update(why for *_, why in result["misses"])
+        rows.append((_step_name(step), tuple(Cell(float(reasons[why]) or None) for why in _WHY)))
+    return Table("Proposals of the evidence ranker that are not exact, and why (all draws)", _WHY, tuple(rows), 0)
+
+
+def _line(axis: Axes, values: Sequence[float], ranker: str) -> None:
+    colour, marker, line = _STYLES.get(ranker, _OTHER_STYLE)
+    axis.plot(range(len(values)), values, line, marker=marker, color=colour, label=ranker, markersize=5)
+
+
+def _examples_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
+    groups = _groups(records)
+    figure, axes = plt.subplots(1, len(groups), figsize=(3.3 * len(groups), 3.6), sharey=True, squeeze=False)
+    for axis, (name, own) in zip(axes[0], groups.items(), strict=True):
+        for ranker in _rankers(records):
+            _line(axis, [_mean(own, step, ranker) for step in steps], ranker)
+        axis.set_xticks(range(len(steps)), [str(examples) for examples, _ in steps])
+        axis.set_title(name, fontsize=10)
+        axis.set_xlabel("examples per predicate")
+    axes[0][0].set_ylabel("F1 of the mapping")
+    axes[0][0].set_ylim(0, 1.02)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
+    return save(figure, folder, "examples")
+
+
+def _names_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
+    groups = {n: [r for r in records if r.settings["names"] == n] for n in NAMES}
+    groups = {name: own for name, own in groups.items() if own}
+    shown = [step for step in steps if step[0] in (0, 1, 10)] or list(steps[:1])
+    figure, axes = plt.subplots(1, len(shown), figsize=(3.6 * len(shown), 3.6), sharey=True, squeeze=False)
+    for axis, step in zip(axes[0], shown, strict=True):
+        for ranker in _rankers(records):
+            _line(axis, [_mean(own, step, ranker) for own in groups.values()], ranker)
+        axis.set_xticks(range(len(groups)), list(groups), fontsize=8)
+        axis.set_title(f"{step[0]} examples" if step[0] != 1 else "1 example", fontsize=10)
+        axis.set_xlabel("the source's names (generated)")
+    axes[0][0].set_ylabel("F1 of the mapping")
+    axes[0][0].set_ylim(0, 1.02)
+    figure.legend(*axes[0][0].get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
+    return save(figure, folder, "names")
+
+
+def _wrong_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
+    figure, axis = plt.subplots(figsize=(6.4, 3.6))
+    rankers = _rankers(records)
+    width = 0.8 / len(rankers)
+    for number, ranker in enumerate(rankers):
+        places = [place + (number + 0.5) * width - 0.4 for place in range(len(steps))]
+        colour = _STYLES.get(ranker, _OTHER_STYLE)[0]
+        axis.bar(places, [_mean(records, step, ranker) for step in steps], width, color=colour, label=ranker)
+    axis.set_xticks(range(len(steps)), [_step_name(step) for step in steps])
+    axis.set_ylim(0, 1.02)
+    axis.set_ylabel("F1 of the mapping")
+    axis.set_xlabel("examples per predicate")
+    figure.legend(frameon=False, loc="outside upper center", ncols=3)
+    return save(figure, folder, "wrong-examples")

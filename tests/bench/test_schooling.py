@@ -1,0 +1,52 @@
+"""Other scenarios to learn from: what a corpus holds, and that a model can be trained on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ruleminer.bench.schooling import make_corpus, train_on_corpus
+from ruleminer.extract.dataset import Dataset, read_dataset
+from ruleminer.learn.options import TrainOptions
+from ruleminer.learn.scoring import RuleScorer
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("school")
+    made = make_corpus(folder, 1, 150, lambda fraction: None)
+    assert made["scenarios"] == 1
+    assert made["candidates"] > made["facts"] > 50
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("parts/*")}
+    assert make_corpus(folder, 1, 150, lambda fraction: None) == made  # from what is there already
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("parts/*")} == before
+    return folder
+
+
+def candidates(dataset: Dataset) -> dict[tuple[str, str | None, str | None], set[str]]:
+    texts = dataset.rules["text"].to_pylist()
+    facts = [(f["predicate"], f["arg1"], f["arg2"]) for f in dataset.facts.to_pylist()]
+    found: dict[tuple[str, str | None, str | None], set[str]] = {}
+    for fact, rule in zip(dataset.candidates["fact"].to_pylist(), dataset.candidates["rule"].to_pylist(), strict=True):
+        found.setdefault(facts[fact], set()).add(texts[rule])
+    return found
+
+
+def test_a_fact_without_arguments_has_the_rules_that_derive_all_others(corpus: Path) -> None:
+    found = candidates(read_dataset(corpus))
+    bare = {predicate: rules for (predicate, first, _), rules in found.items() if first is None}
+    assert len(bare) > 20
+    for predicate, rules in bare.items():
+        others = [own for (name, first, _), own in found.items() if name == predicate and first is not None]
+        assert all(rules <= own for own in others)
+
+
+def test_a_model_learns_from_the_corpus_and_goes_on_after_a_stop(corpus: Path, tmp_path: Path) -> None:
+    options = TrainOptions(size="tiny", updates=5, passes=1, vocabulary=700, negatives="none", threads=1)
+    first = train_on_corpus(corpus, tmp_path / "run", options)
+    again = train_on_corpus(corpus, tmp_path / "run", options)
+    assert (first.updates, first.p_pos) == (again.updates, again.p_pos)
+    scorer = RuleScorer.of_run(tmp_path / "run")
+    [[short, long]] = scorer.log_probabilities([("A", ())], [["A(x) <- a(id: x)", "A(x) <- a(id: x, b: 2, c: 4)"]])
+    assert long < short < 0
