@@ -3,12 +3,13 @@
 python benchmarks/results.py                   from the files in benchmarks/results, which were measured
 python benchmarks/results.py bench-results     take the results of another folder in first
 
-A section whose files are not there stays as it is.
+A bench without such files keeps the section it has.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import RESULTS, Bench, Record, append_record, read_records
+from ruleminer.bench.frame import RESULTS, Bench, Record, read_records, write_text
 from ruleminer.bench.runner import duration, run_notes
 from ruleminer.bench.tables import markdown_of
 
@@ -62,12 +63,10 @@ def take_in(folder: Path) -> None:
         for scale in SCALES:
             fresh = read_records(folder / f"{name}-{scale}" / RESULTS)
             if fresh:
+                MEASURED.mkdir(parents=True, exist_ok=True)
                 path = measured(name, scale)
-                again = {record.key for record in fresh}
-                kept = [record for record in read_records(path) if record.key not in again]
-                path.unlink(missing_ok=True)
-                for record in (*kept, *fresh):
-                    append_record(path, record)
+                latest = {record.key: record for record in (*read_records(path), *fresh)}
+                write_text(path, "".join(json.dumps(vars(record)) + "\n" for record in latest.values()))
 
 
 def sections(page: str) -> dict[str, list[str]]:
@@ -75,7 +74,7 @@ def sections(page: str) -> dict[str, list[str]]:
     pieces = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
     found: dict[str, list[str]] = {}
     for piece in pieces:
-        found.setdefault(piece.split("\n", 1)[0][3:], []).append(piece)
+        found.setdefault(piece.split("\n", 1)[0][3:], []).append(piece.rstrip("\n") + "\n")
     return found
 
 

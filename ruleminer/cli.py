@@ -332,6 +332,9 @@ def propose_mappings(
     ranker: Annotated[
         str | None, typer.Option(help="neural, evidence or coverage; the others are shown beside it.")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="A run whose model to ask, learnt from other databases; default: RUN's own.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where the files go; default: RUN/proposals.")] = None,
     iri: Annotated[
         list[str] | None, typer.Option("--iri", help="How entities of a class are named: 'Person=http://…/{}'.")
@@ -359,8 +362,8 @@ def propose_mappings(
     from ruleminer.propose.propose import ProposeRequest
 
     request = ProposeRequest(
-        run=run, db=db, schema=schema, ranker=ranker, out=out, iris=tuple(iri or ()), base=base, ontology=ontology,
-        scenario=scenario, reasoning=reasoning, guess=guess, include=tuple(include or ()),
+        run=run, db=db, schema=schema, ranker=ranker, model=model, out=out, iris=tuple(iri or ()), base=base,
+        ontology=ontology, scenario=scenario, reasoning=reasoning, guess=guess, include=tuple(include or ()),
         exclude=tuple(exclude or ()), device=device, seed=seed, timeout=timeout,
     )  # fmt: skip
     with terminal.progress_bars(quiet or as_json) as progress:

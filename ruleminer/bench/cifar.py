@@ -44,12 +44,12 @@ _PAPER = {"images": None, "tests": None, "size": 32, "width": 1.0}
 SCALES: dict[int, dict[str, dict[str, Any]]] = {
     10: {
         "smoke": _SMOKE | {"noises": (1,)},
-        "cpu": _CPU | {"epochs": 10, "noises": (1, 3, 5)},
+        "cpu": _CPU | {"epochs": 5, "noises": (1, 3, 5)},
         "paper": _PAPER | {"epochs": 100, "noises": tuple(CASES), "seeds": 1},
     },
     100: {
         "smoke": _SMOKE | {"noises": ((0.1, 0.5),)},
-        "cpu": _CPU | {"epochs": 15, "noises": ((0.1, 0.5), (0.1, 0.9), (0.5, 0.5), (0.5, 0.9))},
+        "cpu": _CPU | {"epochs": 4, "noises": ((0.1, 0.5), (0.1, 0.9), (0.5, 0.5), (0.5, 0.9))},
         "paper": _PAPER | {"epochs": 200, "noises": tuple(product((0.1, 0.3, 0.5, 0.7, 0.9), repeat=2)), "seeds": 3},
     },
 }  # fmt: skip
@@ -165,7 +165,7 @@ CIFAR10 = _bench(
     BenchInfo(
         name="cifar10",
         reproduces="Figure 9: CIFAR-10, five noise matrices, the 9-layer CNN (4,434,570 parameters)",
-        cost="smoke seconds; cpu 30 min (16 × 16 pixels, quarter width, 10 epochs, cases 1, 3, 5); paper: a GPU",
+        cost="smoke seconds; cpu 28 min on one core (16 × 16 pixels, quarter width, 5 epochs, 3 cases); paper: a GPU",
         data="RULEMINER_DATA/cifar/cifar-10-python*.tar.gz (whole or a subset)",
         losses=LOSSES,
     ),
@@ -176,7 +176,7 @@ CIFAR100 = _bench(
     BenchInfo(
         name="cifar100",
         reproduces="Figure 10: CIFAR-100, distractor pool × co-occurrence, ResNet-18 (11,220,132 parameters)",
-        cost="smoke seconds; cpu 45 min (16 × 16 pixels, quarter width, 15 epochs, 2 × 2 grid); paper: a GPU",
+        cost="smoke seconds; cpu 30 min on one core (16 × 16 pixels, quarter width, 4 epochs, 2 × 2 grid); paper: GPU",
         data="RULEMINER_DATA/cifar/cifar-100-python*.tar.gz (whole or a subset)",
         losses=LOSSES,
     ),

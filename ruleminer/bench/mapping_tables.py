@@ -37,20 +37,24 @@ def tables_of(records: Sequence[Record]) -> list[Table]:
     """By how far the names are, by scenario, and why proposals are not exact."""
     trials = _trials_of(records)
     tables = [_group_table(trials, "f1"), _group_table(trials, "exact"), _scenario_table(trials)]
-    return [table for table in tables if table.rows] + [_why_table(trials)]
+    return [*tables, _why_table(trials)] if trials else []
 
 
-def draw(records: Sequence[Record], folder: Path) -> list[Path]:
+def pictures_of(records: Sequence[Record], folder: Path) -> list[Path]:
     """A picture for each axis."""
     trials = _trials_of(records)
     clean = [step for step in _steps(trials) if step[1] == 0.0]
     wrong = [step for step in _steps(trials) if step[1] > 0.0]
-    pictures = [_examples_picture(trials, clean, folder), _names_picture(trials, clean, folder)]
+    if not trials:
+        return []
+    pictures = [_examples_picture(trials, clean, folder)]
+    if any(record.settings["names"] for record in trials):
+        pictures.append(_names_picture(trials, clean, folder))
     return pictures + ([_wrong_picture(trials, wrong, folder)] if wrong else [])
 
 
 def _trials_of(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.settings["kind"] == "trial"]
+    return [record for record in records if record.settings.get("kind") == "trial"]
 
 
 def _groups(records: Sequence[Record]) -> Mapping[str, list[Record]]:
@@ -81,19 +85,20 @@ def _values(records: Iterable[Record], step: Step, ranker: str, what: str) -> li
     ]
 
 
-def _mean(records: Iterable[Record], step: Step, ranker: str) -> float:
-    values = _values(records, step, ranker, "f1")
+def _mean(records: Iterable[Record], step: Step, ranker: str, what: str = "f1") -> float:
+    values = _values(records, step, ranker, what)
     return float(np.mean(values)) if values else float("nan")
 
 
 def _cell(values: Sequence[float]) -> Cell:
-    return Cell(float(np.mean(values)), float(np.std(values))) if values else Cell(None)
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return Cell(float(np.mean(values)), spread) if values else Cell(None)
 
 
 def _group_table(records: Sequence[Record], what: str) -> Table:
     steps = _steps(records)
     rows = [
-        (f"{name}: {ranker}", tuple(Cell(_cell(_values(own, step, ranker, what)).ours) for step in steps))
+        (f"{name}: {ranker}", tuple(Cell(_mean(own, step, ranker, what)) for step in steps))
         for name, own in _groups(records).items()
         for ranker in _rankers(records)
     ]

@@ -54,7 +54,7 @@ def plan_of(scale: str) -> Plan:
     }
     sets = (
         RuleSet(AUTHORS, TITLES[AUTHORS], _published, training[AUTHORS], seeds[AUTHORS], times * 200.0, 8.0),
-        RuleSet(OWN, TITLES[OWN], _recipe, training[OWN], seeds[OWN], times * 2000.0, 180.0, HITS_ON),
+        RuleSet(OWN, TITLES[OWN], _recipe, training[OWN], seeds[OWN], times * 2000.0, 180.0, hits_on=HITS_ON),
     )
     return Plan(sets, rates=(3e-3, 1.5e-3), tuning=TUNING, tuned_on=0, tuning_share=0.3 / times)
 

@@ -8,14 +8,17 @@ question "which rule, before any example?". The true mappings are not used.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from matplotlib import rc_context
 
 from ruleminer.bench.frame import write_text
 from ruleminer.extract.dataset import FOLDER, FORMAT, read_dataset
@@ -43,10 +46,11 @@ def make_corpus(folder: Path, scenarios: int, rows: int, tick: Callable[[float],
     facts: list[_Fact] = []
     for number in range(scenarios):
         tick(number / scenarios)
-        part = folder / "parts" / f"{number}-{rows}.json"
+        part = folder / "parts" / f"{number}-{rows}-{_FACTS}-{_CANDIDATES}.json"
         if not part.is_file():
             part.parent.mkdir(parents=True, exist_ok=True)
-            write_text(part, json.dumps([astuple(fact) for fact in _scenario_facts(folder / "work", number, rows)]))
+            with TemporaryDirectory(dir=folder) as home:
+                write_text(part, json.dumps([astuple(fact) for fact in _scenario_facts(Path(home), number, rows)]))
         facts += [_Fact(name, tuple(own), tuple(rules)) for name, own, rules in json.loads(part.read_text("utf-8"))]
     _write(folder, facts)
     return {
@@ -62,13 +66,19 @@ def train_on_corpus(corpus: Path, run: Path, options: TrainOptions) -> TrainResu
     run.mkdir(parents=True, exist_ok=True)
     dataset = run / FOLDER
     if not dataset.is_symlink():
-        dataset.symlink_to((corpus / FOLDER).absolute(), target_is_directory=True)
-    return train_run(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file(), quiet=True)
+        dataset.symlink_to(os.path.relpath(corpus / FOLDER, run), target_is_directory=True)
+    with rc_context({"figure.constrained_layout.use": False}):  # training lays its curve out itself
+        return train_run(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file(), quiet=True)
+
+
+def is_trained(run: Path) -> bool:
+    """Whether a training of RUN/model has come to its end."""
+    config = run / "model" / "config.json"
+    return config.is_file() and "result" in json.loads(config.read_text("utf-8"))
 
 
 def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[_Fact]:
-    """The facts of one more scenario; its files are gone afterwards."""
-    shutil.rmtree(home, ignore_errors=True)
+    """The facts of one more scenario, made in the folder `home`."""
     kinds, manners = list(KINDS), list(NAMES)
     generate_scenario(
         home / "source",
@@ -102,7 +112,6 @@ def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[_Fact]:
     for predicate, common in shared.items():
         if common:
             yield _Fact(predicate, (), tuple(sorted(common)))
-    shutil.rmtree(home, ignore_errors=True)
 
 
 def _write(run: Path, facts: Sequence[_Fact]) -> None:

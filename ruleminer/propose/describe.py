@@ -15,13 +15,14 @@ from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Calibration, Proposal, RankerChoice, RuleEvidence, Status
-from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank
+from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank, silence
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import rule_sql
 from ruleminer.rules.values import Rule
 
 _ALTERNATIVES, _SAMPLE, _COUNTER_EXAMPLES = 6, 5, 5
 _NAMED = 0.8  # how well the names of a guess must fit
+_SURE = 0.9  # the posterior from which a model's guess is shown where names are silent
 
 
 def describe(
@@ -73,8 +74,9 @@ def guessed(judged: Judged, term: Term, reason: str, ranker: Ranker, judge: Judg
     by = Ranker.EVIDENCE if ranker is Ranker.COVERAGE else ranker
     ranking = rank(judged, by, judge.weights)
     best = ranking.chosen
-    # What no name speaks for is no guess at all.
-    if judged.priors[best[0]].names < _NAMED:
+    # What neither a name speaks for, nor a model that is sure, is no guess at all.
+    sure = _heard(judged, ranking) and ranking.chosen_posterior >= _SURE
+    if judged.priors[best[0]].names < _NAMED and not sure:
         return nothing(term, reason)
     others = [int(i) for i in ranking.order[1 : 1 + _ALTERNATIVES]]
     extensions = judge.extensions
@@ -149,6 +151,7 @@ def _evidence(
         length=judged.priors[index].length,
         names=judged.priors[index].names,
         model_log_p=None if model is None or not np.isfinite(model) else model,
+        model_lift=None if judged.lift is None else float(judged.lift[index]),
         derives=size,
         positives_derived=derived,
         positives_missed=len(pool.positives) - derived,
@@ -188,7 +191,14 @@ def _verdict(
         reasons.append("says more than it needs to")
     if judged.priors[index].names < judged.priors[chosen[0]].names - 0.05:
         reasons.append("its names fit less")
+    if _heard(judged, ranking) and judged.lift is not None and judged.lift[index] < judged.lift[chosen[0]] - 0.5:
+        reasons.append("the model finds it less likely for this predicate")
     return "; ".join(reasons) or "less probable before any example"
+
+
+def _heard(judged: Judged, ranking: Ranking) -> bool:
+    """Whether a model had a say in the ranking."""
+    return ranking.ranker is Ranker.NEURAL and judged.lift is not None and silence(judged) > 0.0
 
 
 def _counted(number: int, what: str) -> str:

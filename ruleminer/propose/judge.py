@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -157,21 +156,25 @@ def asked_model(judged: Judged, scorer: Scorer, others: Sequence[str]) -> Judged
     """The judged pool with what a model says of each rule, averaged over some positives.
 
     log p is mostly the cost of writing a rule's names down. What it says of the predicate is left when log p of the
-    same body for `others`, predicates of as many arguments, is taken away.
+    same body for `others`, predicates of as many arguments, is taken away. Of a rule that is too long for the model
+    it says neither good nor bad.
     """
     pool = judged.pool
     facts: list[Fact] = [(pool.predicate, arguments) for arguments in pool.positives[:_ASKED]]
     facts = facts or [(pool.predicate, ())]
-    own = _mean_log_p(scorer, pool, facts)
-    if not others:
+    own = _log_mean_p(scorer, pool, facts)
+    beside = [(other, facts[i % len(facts)][1]) for i, other in enumerate(others)]
+    known = np.isfinite(own)
+    if not beside or not known.any():
         return replace(judged, model=own)
-    beside = _mean_log_p(scorer, pool, [(other, facts[0][1]) for other in others])
-    lift = np.where(np.isfinite(own) & np.isfinite(beside), own - beside, -math.inf)
+    lift = np.subtract(own, _log_mean_p(scorer, pool, beside), where=known, out=np.full(len(own), np.nan))
+    known &= np.isfinite(lift)
+    lift[~known] = np.median(lift[known]) if known.any() else 0.0
     return replace(judged, model=own, lift=lift)
 
 
-def _mean_log_p(scorer: Scorer, pool: Pool, facts: Sequence[Fact]) -> Floats:
-    """The log of the mean probability of each body, each fact's own predicate at its head."""
+def _log_mean_p(scorer: Scorer, pool: Pool, facts: Sequence[Fact]) -> Floats:
+    """The log of the mean probability of each body, each fact's own predicate at its head; −inf if all are too long."""
     texts = [[rule_text(replace(rule, predicate=predicate)) for rule in pool.rules] for predicate, _ in facts]
     logs = np.array(scorer.log_probabilities(facts, texts))
-    return np.asarray(logsumexp(logs, axis=0) - np.log(len(facts)))
+    return np.asarray(logsumexp(logs, axis=0) - np.log(np.maximum(np.isfinite(logs).sum(axis=0), 1)))

@@ -27,6 +27,7 @@ class RuleEvidence:
     length: float  # description length, nats
     names: float  # how well its names fit, 0 to 1
     model_log_p: float | None  # of the trained model, if there is one
+    model_lift: float | None  # how much more probable the model finds it for this predicate than for others, in nats
     derives: int | None  # facts in the live database; None if it could not be asked
     positives_derived: int
     positives_missed: int

@@ -47,6 +47,7 @@ class ProposeRequest:
     schema: str | None = None
     ontology: Path | None = None
     ranker: str | None = None
+    model: Path | None = None  # a run whose model is asked instead of this run's own
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     device: str = "auto"
@@ -144,17 +145,18 @@ def run_ontology(request: ProposeRequest, dataset: Dataset) -> Ontology:
 
 
 def _scorer(request: ProposeRequest, dataset: Dataset, notes: list[str]) -> RuleScorer | None:
-    if not (request.run / FOLDER).is_dir():
+    home = request.model or request.run
+    if request.model is None and not (home / FOLDER).is_dir():
         notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
         return None
     try:
-        saved = load_model(request.run, choose_device(request.device))
+        saved = load_model(home, choose_device(request.device))
     except InputError as error:
-        if request.ranker == Ranker.NEURAL:
+        if request.ranker == Ranker.NEURAL or request.model is not None:
             raise
         notes.append(f"{error}; the neural ranker is left out")
         return None
-    if saved.config["dataset"] != dataset_hash(dataset.folder):
+    if request.model is None and saved.config["dataset"] != dataset_hash(dataset.folder):
         notes.append("the dataset has changed since the model was trained: the neural ranker knows the earlier one")
     return RuleScorer(saved)
 
@@ -224,7 +226,7 @@ def _cut(dataset: Dataset) -> list[str]:
 
 def _can_write(request: ProposeRequest, notes: list[str]) -> bool:
     """Whether the model has learned enough to be asked for rules; one that has not takes long to write nonsense."""
-    curve = read_curve(request.run / FOLDER)
+    curve = read_curve((request.model or request.run) / FOLDER)
     best = max((point.p_pos for point in curve), default=1.0)
     if best >= _LEARNED:
         return True

@@ -53,7 +53,7 @@ class Judged:
     priors: tuple[Prior, ...]
     model: Floats | None  # log p of each rule by the trained model, if there is one
     rows: int  # of the whole database
-    lift: Floats | None = None  # how much of it is due to the predicate: log p less log p for other predicates
+    lift: Floats | None = None  # what of it is due to the predicate: log p less log p for others; all finite
 
     def only(self, keep: Sequence[int]) -> Judged:
         """The same with these rules only."""
@@ -122,12 +122,16 @@ def log_prior(judged: Judged, ranker: Ranker, weights: PriorWeights, examples: i
 
     A model is heard where no name of the pool fits well, and the less the more examples there are.
     """
-    prior = np.array([prior.total(weights, examples) for prior in judged.priors])
-    if ranker is not Ranker.NEURAL or judged.lift is None or not np.isfinite(judged.lift).any():
-        return prior
-    unnamed = max(0.0, 1.0 - max(prior.names for prior in judged.priors) / SILENT)
+    total = np.array([prior.total(weights, examples) for prior in judged.priors])
+    if ranker is not Ranker.NEURAL or judged.lift is None:
+        return total
     lift = np.maximum(judged.lift - judged.lift.max(), _LEAST_LIFT)
-    return np.asarray(prior + LIFT * unnamed / (1.0 + examples) * lift)
+    return np.asarray(total + LIFT * silence(judged) / (1.0 + examples) * lift)
+
+
+def silence(judged: Judged) -> float:
+    """How much the names of a pool leave to a model: 1 if none is like the predicate's, 0 if one fits by half."""
+    return max(0.0, 1.0 - max(prior.names for prior in judged.priors) / SILENT)
 
 
 def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:

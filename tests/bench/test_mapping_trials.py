@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import duckdb
 import pytest
 
-from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Trials, World
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Trials, World
+from ruleminer.learn.scoring import Fact
 from ruleminer.problem.database import open_database
 from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import CandidateSet
+from ruleminer.propose.prior import Prior, PriorOf
+from ruleminer.propose.ranking import Ranker
 from ruleminer.rules.parser import parse_rule
 from tests.propose.worlds import ontology_of_classes
 
@@ -74,6 +77,25 @@ def test_coverage_takes_the_looser_rule_and_is_told_why_it_is_wrong(trials: Tria
     assert author.recall == 1.0
     assert author.precision == pytest.approx(15 / 35)  # five examples are left out on both sides
     assert author.why == "derives all right examples, as the true rule does"
+
+
+class Contrary:
+    """A model that thinks of papers when it is asked about authors."""
+
+    def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
+        return [
+            [-20.0 + 15.0 * (name == "Author" and "paper" in text) for text in texts]
+            for (name, _), texts in zip(facts, rules, strict=True)
+        ]
+
+
+def test_a_contender_asks_its_own_model_where_names_are_silent(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    neural = Contender("neural", Ranker.NEURAL, Contrary())
+    assert all(one.exact for one in trials.run(0, 0.0, 0, [neural])["neural"])  # the names fit: it is not heard
+    monkeypatch.setattr(PriorOf, "prior", lambda self, rule: Prior(1.0, 0.0, 0.0, 0.0))
+    silent = Trials(trials.world, Judge(trials.world.ontology, trials.judge.extensions))
+    found = {one.predicate: one.rules for one in silent.run(0, 0.0, 0, [EVIDENCE, neural])["neural"]}
+    assert found["Author"] == ("_(x) <- paper(id: x)",)
 
 
 def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ruleminer.bench.schooling import make_corpus, train_on_corpus
+from ruleminer.bench.schooling import is_trained, make_corpus, train_on_corpus
 from ruleminer.extract.dataset import Dataset, read_dataset
+from ruleminer.learn import training
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
 
@@ -42,11 +43,27 @@ def test_a_fact_without_arguments_has_the_rules_that_derive_all_others(corpus: P
         assert all(rules <= own for own in others)
 
 
-def test_a_model_learns_from_the_corpus_and_goes_on_after_a_stop(corpus: Path, tmp_path: Path) -> None:
+def stop(self: training.Training) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_model_learns_from_the_corpus_and_goes_on_after_a_stop(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = TrainOptions(size="tiny", updates=5, passes=1, vocabulary=700, negatives="none", threads=1)
-    first = train_on_corpus(corpus, tmp_path / "run", options)
-    again = train_on_corpus(corpus, tmp_path / "run", options)
-    assert (first.updates, first.p_pos) == (again.updates, again.p_pos)
+    assert not is_trained(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "_CHECKPOINT_SECONDS", 0.0)
+        patch.setattr(training.Training, "_validate", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train_on_corpus(corpus, tmp_path / "run", options)
+    assert not is_trained(tmp_path / "run")
+    tokens = tmp_path / "run" / "model" / "tokens.model"
+    before = tokens.stat().st_mtime_ns
+    went_on = train_on_corpus(corpus, tmp_path / "run", options)
+    assert tokens.stat().st_mtime_ns == before  # a new training would write it anew
+    assert is_trained(tmp_path / "run")
+    assert went_on.p_pos == train_on_corpus(corpus, tmp_path / "anew", options).p_pos
     scorer = RuleScorer.of_run(tmp_path / "run")
     [[short, long]] = scorer.log_probabilities([("A", ())], [["A(x) <- a(id: x)", "A(x) <- a(id: x, b: 2, c: 4)"]])
     assert long < short < 0

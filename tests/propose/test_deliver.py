@@ -158,6 +158,15 @@ def test_a_model_that_is_damaged_or_of_another_dataset_is_told_and_the_rest_prop
         propose_mappings(ProposeRequest(run=own_library.run, ranker="neural"))
 
 
+def test_a_model_of_another_run_can_be_asked(own_library: Extracted, trained: Path, tmp_path: Path) -> None:
+    found = propose_mappings(ProposeRequest(run=own_library.run, model=trained, ranker="neural")).proposals
+    assert found.ranker == "neural"
+    assert any(rule.model_log_p is not None for one in found.proposed for rule in one.rules)
+    assert not any("model" in note for note in found.notes)
+    with pytest.raises(InputError, match="no trained model in"):
+        propose_mappings(ProposeRequest(run=own_library.run, model=tmp_path))
+
+
 def test_facts_whose_candidates_were_cut_are_told(own_library: Extracted) -> None:
     manifest = own_library.run / "dataset" / "manifest.json"
     told = json.loads(manifest.read_text("utf-8"))

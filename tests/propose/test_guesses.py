@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from ruleminer.learn.scoring import Fact
 from ruleminer.problem.database import open_database
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.propose.describe import guessed
@@ -103,6 +104,31 @@ def test_names_that_fit_nothing_suggest_nothing(judge: Judge, name: str) -> None
     assert found.status is Status.NOTHING
     assert found.rules == ()
     assert found.reason == "no examples"
+
+
+class Seer:
+    """A model that expects volcanoes among the talks, and nothing of other classes."""
+
+    def __init__(self, nats: float) -> None:
+        self.nats = nats
+
+    def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
+        favourite = 'Volcano(x) <- papers(id: x, kind: "talk")'
+        return [[-30.0 + self.nats * (text == favourite) for text in texts] for texts in rules]
+
+
+def test_a_model_that_is_sure_makes_a_guess_where_names_are_silent(judge: Judge) -> None:
+    for nats, ranker, status in (
+        (20.0, Ranker.NEURAL, Status.GUESSED),
+        (20.0, Ranker.EVIDENCE, Status.NOTHING),
+        (1.0, Ranker.NEURAL, Status.NOTHING),
+    ):
+        found = guess(Judge(TERMS, judge.extensions, Seer(nats)), "Volcano", ranker)
+        assert found.status is status
+        if status is Status.GUESSED:
+            assert found.texts == ('Volcano(x) <- papers(id: x, kind: "talk")',)
+            assert found.rules[0].model_lift == pytest.approx(nats)
+            assert any("the model finds it less likely" in lost.verdict for lost in found.alternatives)
 
 
 def test_an_empty_table_is_no_guess(judge: Judge) -> None:

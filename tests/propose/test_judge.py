@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn.scoring import Fact
 from ruleminer.problem.database import open_database
+from ruleminer.problem.ontology import Property, PropertyKind
 from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import (
@@ -158,11 +160,30 @@ def test_the_model_is_asked_about_a_few_examples_and_about_other_predicates(exte
 
 
 def test_the_others_are_predicates_of_as_many_arguments_and_always_the_same(extensions: Extensions) -> None:
-    ontology = ontology_of_classes({f"C{i}": None for i in range(30)})
+    classes = ontology_of_classes({f"C{i}": None for i in range(30)})
+    properties = tuple(Property(f"http://x/p{i}", f"p{i}", PropertyKind.DATATYPE) for i in range(4))
+    ontology = replace(classes, properties=properties)
     one, other = (Judge(ontology, extensions).others("C7") for _ in range(2))
     assert one == other
-    assert len({*one}) == 6
-    assert "C7" not in one
+    assert len({*one} - {"C7"}) == 6
+    assert all(name.startswith("C") for name in one)
+    assert sorted(Judge(ontology, extensions).others("p2")) == ["p0", "p1", "p3"]
+
+
+def test_of_a_rule_that_is_too_long_the_model_says_neither_good_nor_bad(extensions: Extensions) -> None:
+    class Short(Oracle):
+        def log_probabilities(self, facts: Sequence[Fact], rules: Sequence[Sequence[str]]) -> list[list[float]]:
+            logs = super().log_probabilities(facts, rules)
+            return [
+                [-math.inf if "code" in text else log for text, log in zip(texts, own, strict=True)]
+                for texts, own in zip(rules, logs, strict=True)
+            ]
+
+    found = Judge(ONTOLOGY, extensions, Short(FLAG)).judged(pool([0, 1], [ALL, FLAG, CODE]))
+    assert found is not None
+    assert found.lift is not None
+    lifts = dict(zip(map(rule_text, found.pool.rules), found.lift.tolist(), strict=True))
+    assert lifts[ALL] < lifts[CODE] < lifts[FLAG]
 
 
 def test_a_dataset_becomes_a_pool_for_each_predicate(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ def evidence(text: str, verdict: str = "chosen", **changes: Any) -> RuleEvidence
         length=8.1,
         names=0.75,
         model_log_p=-2.5,
+        model_lift=1.5,
         derives=564,
         positives_derived=9,
         positives_missed=1,
