@@ -15,7 +15,7 @@ from ruleminer.propose.extensions import body_of
 from ruleminer.propose.guesses import guesses
 from ruleminer.propose.judge import Judge, Scorer, asked_model
 from ruleminer.propose.pool import GUESS, CandidateSet, Pool, pool_of, rule_pool
-from ruleminer.propose.ranking import Judged, Ranker, UnionSize, rank, silence
+from ruleminer.propose.ranking import Judged, Ranker, UnionSize, rank, voice
 from ruleminer.rules.values import Rule
 
 Facts = frozenset[tuple[str, ...]]
@@ -84,7 +84,9 @@ class Trials:
         if contender.scorer is not None:
             scorer = contender.scorer
             judged = {  # where it would not be heard, it need not be asked
-                name: asked_model(one, scorer, self.judge.others(name)) if silence(one) > 0.0 else one
+                name: asked_model(one, scorer, self.judge.others(name))
+                if voice(one, len(one.pool.positives)) > 0.0
+                else one
                 for name, one in judged.items()
             }
         best = winners(judged, ranker, weights)

@@ -15,7 +15,7 @@ from ruleminer.propose.extensions import Extensions
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Calibration, Proposal, RankerChoice, RuleEvidence, Status
-from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank, silence
+from ruleminer.propose.ranking import Judged, Ranker, Ranking, rank, voice
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.sql import rule_sql
 from ruleminer.rules.values import Rule
@@ -198,7 +198,9 @@ def _verdict(
 
 def _heard(judged: Judged, ranking: Ranking) -> bool:
     """Whether a model had a say in the ranking."""
-    return ranking.ranker is Ranker.NEURAL and judged.lift is not None and silence(judged) > 0.0
+    return (
+        ranking.ranker is Ranker.NEURAL and judged.lift is not None and voice(judged, len(judged.pool.positives)) > 0.0
+    )
 
 
 def _counted(number: int, what: str) -> str:

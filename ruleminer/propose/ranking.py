@@ -32,7 +32,7 @@ _LONGEST_UNION, _LEAST_GAIN = 4, 2
 _STARTS, _PARTNERS = 3, 12
 _HOPELESS = 20.0  # nats behind the best rule, from where no union is begun
 LIFT = 1.0  # weight of what a model says, before there is an example and where no name fits at all
-SILENT = 0.5  # likeness of the best name up to which a model is heard
+SILENT, MANY = 0.5, 10  # likeness of the best name, and number of examples, below which a model is heard
 _LEAST_LIFT = -20.0  # nats behind the rule that the model likes best; below this it only says "no"
 
 
@@ -126,12 +126,14 @@ def log_prior(judged: Judged, ranker: Ranker, weights: PriorWeights, examples: i
     if ranker is not Ranker.NEURAL or judged.lift is None:
         return total
     lift = np.maximum(judged.lift - judged.lift.max(), _LEAST_LIFT)
-    return np.asarray(total + LIFT * silence(judged) / (1.0 + examples) * lift)
+    return np.asarray(total + voice(judged, examples) * lift)
 
 
-def silence(judged: Judged) -> float:
-    """How much the names of a pool leave to a model: 1 if none is like the predicate's, 0 if one fits by half."""
-    return max(0.0, 1.0 - max(prior.names for prior in judged.priors) / SILENT)
+def voice(judged: Judged, examples: int) -> float:
+    """What a model's word weighs: nothing where a name fits by half, or where there are many examples."""
+    if examples >= MANY:
+        return 0.0
+    return LIFT * max(0.0, 1.0 - max(prior.names for prior in judged.priors) / SILENT) / (1.0 + examples)
 
 
 def _likelihood(judged: Judged, covers: NDArray[np.bool_]) -> Floats:

@@ -15,7 +15,18 @@ from mpmath import mp, mpf
 
 from ruleminer.propose import evidence
 from ruleminer.propose.prior import PriorWeights
-from ruleminer.propose.ranking import LIFT, SILENT, STRANGER_COST, UNION_COST, Judged, Ranker, Ranking, log_prior, rank
+from ruleminer.propose.ranking import (
+    LIFT,
+    MANY,
+    SILENT,
+    STRANGER_COST,
+    UNION_COST,
+    Judged,
+    Ranker,
+    Ranking,
+    log_prior,
+    rank,
+)
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from tests.propose.test_evidence import slow_likelihood, slow_spared
@@ -252,7 +263,7 @@ def test_a_model_is_heard_less_the_more_names_and_examples_say() -> None:
     assert gap(0.0, 0) == pytest.approx(3 * LIFT)
     assert gap(SILENT / 2, 0) == pytest.approx(1.5 * LIFT)
     assert gap(0.0, 2) == pytest.approx(LIFT)
-    assert gap(SILENT, 0) == gap(1.0, 0) == 0.0
+    assert gap(SILENT, 0) == gap(1.0, 0) == gap(0.0, MANY) == 0.0
 
 
 def test_without_a_model_neural_falls_back_on_names() -> None:
