@@ -42,7 +42,7 @@ def main() -> None:
     for name, program in (
         ("synthetic-small starts, libra", lambda: small_program(options.starts, options.epochs)),
         ("real-world folds, linear, libra", lambda: folds_program((38, 13), steps=180)),
-        ("real-world folds, mlp, libra", lambda: folds_program((38, 256, 256, 13), steps=60)),
+        ("real-world folds, mlp, libra", lambda: folds_program((38, 128, 128, 13), steps=60)),
     ):
         results["programs"].append(compare(name, *program()))
     text = json.dumps(results, indent=2)
