@@ -17,9 +17,10 @@ import tempfile
 from pathlib import Path
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import RESULTS, Bench, Record, read_records, write_text
+from ruleminer.bench.frame import RESULTS, Bench, BenchOptions, Record, read_records, write_text
 from ruleminer.bench.runner import duration, run_notes
 from ruleminer.bench.tables import markdown_of
+from ruleminer.errors import InputError
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGE, PICTURES = PROJECT / "docs" / "results.md", PROJECT / "docs" / "results"
@@ -85,7 +86,7 @@ def section(bench: Bench, scale: str) -> str:
     parts = [
         f"## {name}\n",
         f"{bench.info.reproduces[0].upper()}{bench.info.reproduces[1:]}. `ruleminer bench {name} --scale {scale}`: "
-        f"{len(records)} units, {duration(spent(records))}.\n",
+        f"{len(records)}{of_planned(bench, scale, records)} units, {duration(spent(records))}.\n",
     ]
     parts += [markdown_of(table) for table in bench.tables(records)]
     with tempfile.TemporaryDirectory() as drawn:
@@ -95,6 +96,15 @@ def section(bench: Bench, scale: str) -> str:
     notes = run_notes(bench, scale)
     parts += [f"- {note}" for note in notes]
     return "\n".join(parts) + "\n"
+
+
+def of_planned(bench: Bench, scale: str, records: list[Record]) -> str:
+    """How many units the command has, if it has more than were run; nothing where its data are missing."""
+    try:
+        planned = len(bench.units(BenchOptions(scale=scale)))
+    except InputError:
+        return ""
+    return f" of {planned}" if planned > len(records) else ""
 
 
 def spent(records: list[Record]) -> float:

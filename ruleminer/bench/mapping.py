@@ -68,7 +68,7 @@ _MOST_FACTS = 150  # known facts of a predicate, from which examples are drawn
 
 
 def _units(options: BenchOptions) -> list[Unit]:
-    draws = options.seeds or {"smoke": 1, "cpu": 2, "paper": 10}[options.scale]
+    draws = options.seeds or {"smoke": 1, "cpu": 1, "paper": 10}[options.scale]
     steps = [*CLEAN, *WRONG] if options.scale != "smoke" else [(0, 0.0), (1, 0.0), (5, 0.0), (10, 0.3)]
     school = SCHOOLS[options.scale]
     corpus = {"kind": "corpus", **school["corpus"]}

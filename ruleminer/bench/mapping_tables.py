@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import save
 from ruleminer.bench.tables import Cell, Table
+from ruleminer.propose.ranking import MANY
 
 Step = tuple[int, float]  # examples per predicate, and the share of them that is wrong
 NAMES = ("same", "synonym", "abbreviated", "opaque")
@@ -36,7 +37,7 @@ _WHY = (
 def tables_of(records: Sequence[Record]) -> list[Table]:
     """By how far the names are, by scenario, and why proposals are not exact."""
     trials = _trials_of(records)
-    tables = [_group_table(trials, "f1"), _group_table(trials, "exact"), _scenario_table(trials)]
+    tables = [_group_table(trials, "f1"), _gain_table(trials), _group_table(trials, "exact"), _scenario_table(trials)]
     return [*tables, _why_table(trials)] if trials else []
 
 
@@ -105,6 +106,23 @@ def _group_table(records: Sequence[Record], what: str) -> Table:
     title = {"f1": "Mean F1 over predicates", "exact": "Predicates exactly right, %"}[what]
     heading = "by number of examples per predicate, and how many of them are wrong"
     return Table(f"{title}, {heading}", tuple(map(_step_name, steps)), tuple(rows), 3 if what == "f1" else 1)
+
+
+def _gain_table(records: Sequence[Record]) -> Table:
+    """What each model adds to the evidence ranker."""
+    steps = [step for step in _steps(records) if step[0] < MANY]  # from there on a model is not heard
+    rows = [
+        (f"{name}: {ranker}", tuple(Cell(_gain(own, step, ranker)) for step in steps))
+        for name, own in _groups(records).items()
+        for ranker in _rankers(records)
+        if ranker.startswith("neural")
+    ]
+    title = "What a model adds to the F1 of evidence, in points, by number of examples per predicate"
+    return Table(title, tuple(map(_step_name, steps)), tuple(rows))
+
+
+def _gain(records: Sequence[Record], step: Step, ranker: str) -> float:
+    return 100 * (_mean(records, step, ranker) - _mean(records, step, "evidence"))
 
 
 def _scenario_table(records: Sequence[Record]) -> Table:
