@@ -26,11 +26,15 @@ from ruleminer.bench.frame import (
     write_text,
 )
 from ruleminer.bench.tables import Table, markdown_of, rich_of
+from ruleminer.errors import InputError
 
 
 def run_bench(name: str, options: BenchOptions) -> Path:
     """Run what is not done yet, print the tables (or JSON) and return the folder with all files of the run."""
     bench = bench_named(name)
+    for option, given, owner in (("--tune", options.tune, "real-world"), ("--db", options.db, "mapping")):
+        if given and name != owner:
+            raise InputError(f"{option} is for the bench {owner}, not for {name}")
     units = bench.units(options)
     folder = run_folder(name, options)
     folder.mkdir(parents=True, exist_ok=True)

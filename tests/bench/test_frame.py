@@ -153,6 +153,13 @@ def test_absent_data_sets_are_shown_as_such(made_up_data: Path, tmp_path: Path) 
     assert text.count("64.7 ± 0.4") == 1  # Yahoo is there, the paper's number beside it
 
 
+@pytest.mark.parametrize(("name", "options"), [("dynamics", {"tune": True}), ("cmt", {"db": "duckdb:///x"})])
+def test_an_option_of_another_bench_is_refused(name: str, options: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"is for the bench .*, not for {name}"):
+        run_bench(name, BenchOptions(scale="smoke", out=tmp_path, **options))
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_learning_rate_is_chosen_without_looking_at_true_labels(made_up_data: Path, tmp_path: Path) -> None:
     options = BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, data=made_up_data, tune=True, epochs=30)
     folder = run_bench("real-world", options)
