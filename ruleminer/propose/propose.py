@@ -149,6 +149,8 @@ def _scorer(request: ProposeRequest, dataset: Dataset, notes: list[str]) -> Rule
     if request.model is None and not (home / FOLDER).is_dir():
         notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
         return None
+    if request.model is not None and not (home / FOLDER / "config.json").is_file():
+        raise InputError(f"--model {home}: no {FOLDER}/config.json in it; give the folder of a run that was trained")
     try:
         saved = load_model(home, choose_device(request.device))
     except InputError as error:

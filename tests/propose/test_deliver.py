@@ -163,8 +163,9 @@ def test_a_model_of_another_run_can_be_asked(own_library: Extracted, trained: Pa
     assert found.ranker == "neural"
     assert any(rule.model_log_p is not None for one in found.proposed for rule in one.rules)
     assert not any("model" in note for note in found.notes)
-    with pytest.raises(InputError, match="no trained model in"):
-        propose_mappings(ProposeRequest(run=own_library.run, model=tmp_path))
+    for wrong in (tmp_path, trained / "model"):
+        with pytest.raises(InputError, match="give the folder of a run that was trained"):
+            propose_mappings(ProposeRequest(run=own_library.run, model=wrong))
 
 
 def test_facts_whose_candidates_were_cut_are_told(own_library: Extracted) -> None:
