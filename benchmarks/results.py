@@ -41,6 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, nargs="?", help="the folder given to `ruleminer bench --out`")
     taken = parser.parse_args().results
+    if taken is not None and not any(taken.glob(f"*/{RESULTS}")):
+        parser.error(f"{taken}: no bench has left its {RESULTS} here")
     if taken is not None:
         take_in(taken)
     PICTURES.mkdir(parents=True, exist_ok=True)
