@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import save
@@ -167,10 +168,7 @@ def _examples_picture(records: Sequence[Record], steps: Sequence[Step], folder: 
         axis.set_xticks(range(len(steps)), [str(examples) for examples, _ in steps])
         axis.set_title(name, fontsize=10)
         axis.set_xlabel("examples per predicate")
-    axes[0][0].set_ylabel("F1 of the mapping")
-    axes[0][0].set_ylim(0, 1.02)
-    figure.legend(*axes[0][0].get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
-    return save(figure, folder, "examples")
+    return _save_panels(figure, folder, "examples")
 
 
 def _names_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
@@ -184,10 +182,16 @@ def _names_picture(records: Sequence[Record], steps: Sequence[Step], folder: Pat
         axis.set_xticks(range(len(groups)), list(groups), fontsize=8)
         axis.set_title(f"{step[0]} examples" if step[0] != 1 else "1 example", fontsize=10)
         axis.set_xlabel("the source's names (generated)")
-    axes[0][0].set_ylabel("F1 of the mapping")
-    axes[0][0].set_ylim(0, 1.02)
-    figure.legend(*axes[0][0].get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
-    return save(figure, folder, "names")
+    return _save_panels(figure, folder, "names")
+
+
+def _save_panels(figure: Figure, folder: Path, name: str) -> Path:
+    """Panels side by side share one axis of F1 and one legend."""
+    first = figure.axes[0]
+    first.set_ylabel("F1 of the mapping")
+    first.set_ylim(0, 1.02)
+    figure.legend(*first.get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
+    return save(figure, folder, name)
 
 
 def _wrong_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:

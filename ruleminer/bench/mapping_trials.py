@@ -82,13 +82,7 @@ class Trials:
     ) -> Iterator[Outcome]:
         weights, ontology, ranker = self.judge.weights, self.world.ontology, contender.ranker
         if contender.scorer is not None:
-            scorer = contender.scorer
-            judged = {  # where it would not be heard, it need not be asked
-                name: asked_model(one, scorer, self.judge.others(name))
-                if voice(one, len(one.pool.positives)) > 0.0
-                else one
-                for name, one in judged.items()
-            }
+            judged = {name: self._asked(one, contender.scorer) for name, one in judged.items()}
         best = winners(judged, ranker, weights)
         for predicate, examples in drawn.items():
             chosen: list[Rule] = []
@@ -103,6 +97,12 @@ class Trials:
                 )
                 chosen = [one.pool.rules[i] for i in ranking.chosen]
             yield self._outcome(predicate, chosen, examples)
+
+    def _asked(self, one: Judged, scorer: Scorer) -> Judged:
+        """With what a model says; where it would not be heard, it need not be asked."""
+        if voice(one, len(one.pool.positives)) == 0.0:
+            return one
+        return asked_model(one, scorer, self.judge.others(one.pool.predicate))
 
     def ceiling(self, predicate: str) -> float:
         """The best F1 that one rule among the candidates of all known facts reaches."""
