@@ -84,8 +84,8 @@ BENCH = Bench(
     pictures=lambda records, folder: draw(records, TITLES, paper_numbers(NAME), folder, "table-4-cmt"),
     notes=(
         "The candidates come from our own extraction (recipe cmt), which finds rules that the paper's stops short of.",
-        "The model has 0.3 million parameters, not 2.5 million, and trains on 2 CPU cores for one to three minutes, not "
-        "for 7 hours on an A100.",
+        "The model has 0.3 million parameters, not 2.5 million, and trains on 2 CPU cores for one to three minutes, "
+        "not for 7 hours on an A100.",
         "Every loss has the same budget of updates, and its own learning rate, chosen once among three by P_pos − "
         "P_neg on the validation facts. For every loss, rules that derive a training negative leave the allowed sets, "
         "and a term keeps the mass of forbidden rules of the same head down; the paper adds −γ · loss on 50 samples.",
