@@ -15,11 +15,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import FORMAT
+from ruleminer.extract.dataset import LabelledFact, write_labelled_facts
 from ruleminer.problem.schema import Column, Schema, Table
 from ruleminer.rules.lexical import readings
 from ruleminer.rules.parser import parse_rule
@@ -27,57 +24,20 @@ from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Term, Variable
 
 _HEAD_VARIABLES = {"var_1": Variable("x"), "var_2": Variable("y")}
-_FACTS = pa.schema(
-    [
-        ("fact", pa.int32()),
-        ("predicate", pa.string()),
-        ("arg1", pa.string()),
-        ("arg2", pa.string()),
-        ("kind1", pa.string()),
-        ("kind2", pa.string()),
-        ("positive", pa.bool_()),
-    ]
-)
 
 
 def write_reference_set(reference: Path, name: str, run: Path) -> Path:
     """Read NAME.pos.jsonl.gz and NAME.neg.jsonl.gz of a folder, write RUN/dataset, return it."""
-    facts: list[tuple[str, list[str], bool]] = []
-    rules: dict[str, int] = {}
-    candidates: tuple[list[int], list[int]] = ([], [])
+    facts: list[LabelledFact] = []
+    read: dict[str, str] = {}  # a rule occurs in many sets
     for part, positive in (("pos", True), ("neg", False)):
         for line in _lines(reference / f"{name}.{part}.jsonl.gz"):
-            predicate, arguments = _fact(line["input"])
-            for output in dict.fromkeys(line["outputs"]):
-                candidates[0].append(len(facts))
-                candidates[1].append(rules.setdefault(rule_text(rule_of_tokens(output)), len(rules)))
-            facts.append((predicate, arguments, positive))
-    dataset = run / "dataset"
-    dataset.mkdir(parents=True, exist_ok=True)
-    columns = [
-        list(range(len(facts))),
-        [predicate for predicate, _, _ in facts],
-        [arguments[0] for _, arguments, _ in facts],
-        [arguments[1] if len(arguments) > 1 else None for _, arguments, _ in facts],
-        [None] * len(facts),
-        [None] * len(facts),
-        [positive for _, _, positive in facts],
-    ]
-    pq.write_table(pa.table(columns, schema=_FACTS), dataset / "facts.parquet")
-    ids = pa.array(rules.values(), pa.int32())
-    pq.write_table(
-        pa.table({"rule": ids, "template": pa.array(["reference"] * len(rules)), "text": pa.array(list(rules))}),
-        dataset / "rules.parquet",
-    )
-    pq.write_table(
-        pa.table({"fact": pa.array(candidates[0], pa.int32()), "rule": pa.array(candidates[1], pa.int32())}),
-        dataset / "candidates.parquet",
-    )
-    schema = json.dumps(_schema(rules).to_json(), indent=1, ensure_ascii=False)
-    (dataset / "schema.json").write_text(schema + "\n", encoding="utf-8")
-    manifest = {"format": FORMAT, "source": f"reference/{name}", "facts": len(facts), "rules": len(rules)}
-    (dataset / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    return dataset
+            for output in line["outputs"]:
+                if output not in read:
+                    read[output] = rule_text(rule_of_tokens(output))
+            rules = tuple(read[output] for output in line["outputs"])
+            facts.append(LabelledFact(*_fact(line["input"]), rules, positive))
+    return write_labelled_facts(run, facts, _schema(dict.fromkeys(read.values())), f"reference/{name}")
 
 
 def _schema(rules: Iterable[str]) -> Schema:
@@ -141,9 +101,9 @@ def _term(word: str) -> Term:
             return Constant.of(word.replace("_", " "))
 
 
-def _fact(text: str) -> tuple[str, list[str]]:
+def _fact(text: str) -> tuple[str, tuple[str, ...]]:
     predicate, _, arguments = text.removeprefix("SOS ").removesuffix(" EOP EOS").partition(" PREDEND ")
-    return predicate, arguments.split()
+    return predicate, tuple(arguments.split())
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from matplotlib import rc_context
 
 from ruleminer.bench.frame import write_text
-from ruleminer.extract.dataset import FOLDER, FORMAT, read_dataset
+from ruleminer.extract.dataset import FOLDER, LabelledFact, read_dataset, write_labelled_facts
 from ruleminer.extract.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.training import TrainResult, train_run
@@ -34,25 +30,20 @@ _FACTS, _CANDIDATES = 2, 40  # per predicate; per fact
 _FIRST_SEED = 10_000  # no test scenario has such a seed
 
 
-@dataclass(frozen=True)
-class _Fact:
-    predicate: str
-    arguments: tuple[str, ...]
-    rules: tuple[str, ...]  # that derive it
-
-
 def make_corpus(folder: Path, scenarios: int, rows: int, tick: Callable[[float], None]) -> dict[str, int]:
     """Generate, extract and write FOLDER/dataset; how much there is. A scenario that is done is not done again."""
-    facts: list[_Fact] = []
+    facts: list[LabelledFact] = []
     for number in range(scenarios):
         tick(number / scenarios)
         part = folder / "parts" / f"{number}-{rows}-{_FACTS}-{_CANDIDATES}.json"
         if not part.is_file():
             part.parent.mkdir(parents=True, exist_ok=True)
             with TemporaryDirectory(dir=folder) as home:
-                write_text(part, json.dumps([astuple(fact) for fact in _scenario_facts(Path(home), number, rows)]))
-        facts += [_Fact(name, tuple(own), tuple(rules)) for name, own, rules in json.loads(part.read_text("utf-8"))]
-    _write(folder, facts)
+                found = [(one.predicate, one.arguments, one.rules) for one in _scenario_facts(Path(home), number, rows)]
+                write_text(part, json.dumps(found))
+        for name, arguments, rules in json.loads(part.read_text("utf-8")):
+            facts.append(LabelledFact(name, tuple(arguments), tuple(rules)))
+    write_labelled_facts(folder, facts, Schema(None, ()), "random domains")
     return {
         "scenarios": scenarios,
         "facts": len(facts),
@@ -77,7 +68,7 @@ def is_trained(run: Path) -> bool:
     return config.is_file() and "result" in json.loads(config.read_text("utf-8"))
 
 
-def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[_Fact]:
+def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[LabelledFact]:
     """The facts of one more scenario, made in the folder `home`."""
     kinds, manners = list(KINDS), list(NAMES)
     generate_scenario(
@@ -107,33 +98,8 @@ def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[_Fact]:
         predicate, rules = fact["predicate"], derived[fact["fact"]]
         if rules:
             arguments = tuple(value for value in (fact["arg1"], fact["arg2"]) if value is not None)
-            yield _Fact(predicate, arguments, tuple(rules))
+            yield LabelledFact(predicate, arguments, tuple(rules))
             shared[predicate] = shared[predicate] & {*rules} if predicate in shared else {*rules}
     for predicate, common in shared.items():
         if common:
-            yield _Fact(predicate, (), tuple(sorted(common)))
-
-
-def _write(run: Path, facts: Sequence[_Fact]) -> None:
-    rules = {text: number for number, text in enumerate(sorted({rule for fact in facts for rule in fact.rules}))}
-    fresh = run / f".{FOLDER}.fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    columns = {
-        "fact": pa.array(range(len(facts)), pa.int32()),
-        "predicate": pa.array([fact.predicate for fact in facts]),
-        "arg1": pa.array([fact.arguments[0] if fact.arguments else None for fact in facts], pa.string()),
-        "arg2": pa.array([fact.arguments[1] if len(fact.arguments) > 1 else None for fact in facts], pa.string()),
-        "positive": pa.array([True] * len(facts)),
-    }
-    pq.write_table(pa.table(columns), fresh / "facts.parquet")
-    ids = pa.array(rules.values(), pa.int32())
-    pq.write_table(pa.table({"rule": ids, "text": pa.array(list(rules))}), fresh / "rules.parquet")
-    pairs = [(number, rules[rule]) for number, fact in enumerate(facts) for rule in fact.rules]
-    candidates = {"fact": [fact for fact, _ in pairs], "rule": [rule for _, rule in pairs]}
-    pq.write_table(pa.table({n: pa.array(v, pa.int32()) for n, v in candidates.items()}), fresh / "candidates.parquet")
-    (fresh / "schema.json").write_text(json.dumps(Schema(None, ()).to_json()) + "\n", "utf-8")
-    manifest = {"format": FORMAT, "source": "random domains", "facts": len(facts), "rules": len(rules)}
-    (fresh / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-    shutil.rmtree(run / FOLDER, ignore_errors=True)
-    fresh.rename(run / FOLDER)
+            yield LabelledFact(predicate, (), tuple(sorted(common)))

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,50 @@ class Dataset:
     ontology: Ontology | None = None
 
 
+@dataclass(frozen=True)
+class LabelledFact:
+    """A fact and the texts of the rules that derive it."""
+
+    predicate: str
+    arguments: tuple[str, ...]
+    rules: tuple[str, ...]
+    positive: bool = True
+
+
+def write_labelled_facts(run: Path, facts: Sequence[LabelledFact], schema: Schema, source: str) -> Path:
+    """Write `RUN/dataset` from candidate sets that did not come from an extraction; rules in order of text."""
+    numbers = {text: number for number, text in enumerate(sorted({rule for fact in facts for rule in fact.rules}))}
+    pairs = [(number, numbers[rule]) for number, fact in enumerate(facts) for rule in dict.fromkeys(fact.rules)]
+    nothing = pa.nulls(len(facts), pa.string())
+    arguments = [[fact.arguments[place] if place < len(fact.arguments) else None for fact in facts] for place in (0, 1)]
+    tables = {
+        "facts": {
+            "fact": pa.array(range(len(facts)), pa.int32()),
+            "predicate": pa.array([fact.predicate for fact in facts], pa.string()),
+            "arg1": pa.array(arguments[0], pa.string()),
+            "arg2": pa.array(arguments[1], pa.string()),
+            "kind1": nothing,
+            "kind2": nothing,
+            "positive": pa.array([fact.positive for fact in facts], pa.bool_()),
+        },
+        "rules": {
+            "rule": pa.array(numbers.values(), pa.int32()),
+            "template": pa.array([source] * len(numbers), pa.string()),
+            "text": pa.array(list(numbers), pa.string()),
+        },
+        "candidates": {
+            "fact": pa.array([fact for fact, _ in pairs], pa.int32()),
+            "rule": pa.array([rule for _, rule in pairs], pa.int32()),
+        },
+    }
+    manifest = {"source": source, "facts": len(facts), "rules": len(numbers)}
+    with _whole_folder(run) as fresh:
+        for name, columns in tables.items():
+            pq.write_table(pa.table(columns), fresh / f"{name}.parquet")
+        _write_notes(fresh, schema, manifest)
+    return run / FOLDER
+
+
 def write_dataset(
     work: duckdb.DuckDBPyConnection,
     run: Path,
@@ -57,11 +102,7 @@ def write_dataset(
 
     Rules are numbered in order of text. Negatives that are not among the examples were drawn.
     """
-    folder = run / FOLDER
-    fresh = run / f".{FOLDER}.fresh"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    try:
+    with _whole_folder(run) as fresh:
         work.register("template_name", pa.table({"template": range(len(template_names)), "name": template_names}))
         work.execute(
             """
@@ -86,16 +127,29 @@ def write_dataset(
             path = str(fresh / f"{name}.parquet").replace("'", "''")
             work.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
         work.unregister("given")
-        (fresh / "schema.json").write_text(json.dumps(schema.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
         if ontology is not None:
             (fresh / "ontology.json").write_text(json.dumps(ontology.to_json(), ensure_ascii=False) + "\n", "utf-8")
-        (fresh / "manifest.json").write_text(
-            json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False) + "\n", "utf-8"
-        )
-        _swap(fresh, folder)
+        _write_notes(fresh, schema, manifest)
+    return run / FOLDER
+
+
+def _write_notes(folder: Path, schema: Schema, manifest: Mapping[str, Any]) -> None:
+    (folder / "schema.json").write_text(json.dumps(schema.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    text = json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False)
+    (folder / "manifest.json").write_text(text + "\n", "utf-8")
+
+
+@contextmanager
+def _whole_folder(run: Path) -> Iterator[Path]:
+    """A fresh folder to write into, which takes the place of `RUN/dataset` if nothing goes wrong."""
+    fresh = run / f".{FOLDER}.fresh"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
+    try:
+        yield fresh
+        _swap(fresh, run / FOLDER)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
-    return folder
 
 
 def _swap(fresh: Path, folder: Path) -> None:
