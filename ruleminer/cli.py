@@ -227,7 +227,12 @@ def dataset_show(
 def train(
     run: Annotated[Path, typer.Argument(help="A run folder with a dataset.")],
     loss: Annotated[str, typer.Option(help="libra, nll, uniform, rc or merit (merit:0.5 sets β).")] = "libra",
-    size: Annotated[str, typer.Option(help="The model: tiny, small, paper-cmt or paper-npd.")] = "small",
+    size: Annotated[
+        str | None, typer.Option(help="The model: tiny, small (default), paper-cmt or paper-npd.", show_default=False)
+    ] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Begin with the model of another run, its size and vocabulary.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model on the same machine.")] = 0,
     negatives: Annotated[str, typer.Option(help="Forbidden rules: same-head, remove, paper or none.")] = "same-head",
     learning_rate: Annotated[float | None, typer.Option(help="The peak learning rate.")] = None,
@@ -249,9 +254,11 @@ def train(
     from ruleminer.learn.options import TrainOptions
     from ruleminer.learn.training import train_run
 
+    if start is not None and size is not None:
+        raise InputError("--size and --from cannot go together: a model that is gone on with keeps its size")
     options = TrainOptions(
-        loss=loss, size=size, seed=seed, negatives=negatives, device=device, threads=threads, time_limit=time_limit,
-        precision=precision, compile=compile_model,
+        loss=loss, size=size or "small", seed=seed, negatives=negatives, device=device, threads=threads,
+        time_limit=time_limit, precision=precision, compile=compile_model, start=str(start) if start else None,
     )  # fmt: skip
     given = {"learning_rate": learning_rate, "updates": updates, "longest_rule": longest_rule}
     options = replace(options, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]

@@ -1,11 +1,12 @@
 """The mapping study: how right is the proposed mapping, by how many examples, how many of them wrong, and what names.
 
 Not in the paper. The measure is the mapping itself, run on the database against all true facts (examples left out).
-Three kinds of unit, in this order:
+Four kinds of unit, in this order:
 
     corpus   other scenarios to learn from (schooling.py)
     model    a model trained on them with one loss
     trial    one scenario with all draws of its examples, numbers of examples and rankers
+    here     the same with models that learn from the very examples: from scratch, and after other scenarios
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ import torch
 from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Tick, Unit, chosen_losses
 from ruleminer.bench.mapping_tables import NAMES, pictures_of, tables_of
 from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Outcome, Trials, World
-from ruleminer.bench.schooling import is_trained, make_corpus, train_on_corpus
+from ruleminer.bench.schooling import is_trained, learnt_here, make_corpus, train_on_corpus
 from ruleminer.errors import InputError
 from ruleminer.extract.dataset import read_dataset
 from ruleminer.extract.request import ExtractRequest, extract_datasets
@@ -46,6 +49,18 @@ KINDS = ("plain", "renaming", "cleaning", "restructuring", "denormalising")
 CLEAN = ((0, 0.0), (1, 0.0), (2, 0.0), (5, 0.0), (10, 0.0), (20, 0.0), (100, 0.0))
 WRONG = ((10, 0.1), (10, 0.3), (100, 0.1), (100, 0.3))
 LOSSES = ("libra", "nll", "uniform")
+NPD = "npd"
+FEW = ((1, 0.0), (2, 0.0), (5, 0.0))  # where a model that learns from the examples may be heard
+HERE: dict[str, dict[str, dict[str, Any]]] = {  # how it is trained, from scratch and after other scenarios
+    "smoke": {
+        "scratch": {"size": "tiny", "updates": 5, "passes": 1, "vocabulary": 700},
+        "after": {"updates": 5, "passes": 1},
+    },
+    "cpu": {
+        "scratch": {"updates": 200, "passes": 1},
+        "after": {"updates": 60, "passes": 1, "learning_rate": 1e-3, "warmup": 10},
+    },
+}
 SCHOOLS: dict[str, dict[str, Any]] = {
     "smoke": {
         "corpus": {"scenarios": 2, "rows": 150},
@@ -65,6 +80,7 @@ SCHOOLS: dict[str, dict[str, Any]] = {
 }
 _DOMAINS = {"workshop": str(files("ruleminer") / "demo.toml")}
 _MOST_FACTS = 150  # known facts of a predicate, from which examples are drawn
+_MOST_RULES = {NPD: 1000}  # candidates of a fact; elsewhere all
 
 
 def _units(options: BenchOptions) -> list[Unit]:
@@ -80,18 +96,19 @@ def _units(options: BenchOptions) -> list[Unit]:
     for model in models:
         _train_options(model, options)  # a loss that cannot be trained is refused before anything is done
     units += [Unit(f"model, {model['loss']}", model, school["seconds"]) for model in models]
+    late: list[Unit] = []
     for scenario, names in _scenarios(options):
-        settings: dict[str, Any] = {
-            "kind": "trial",
-            "scenario": scenario,
-            "names": names,
-            "draws": draws,
-            "steps": steps,
-        }
-        settings |= {"db": options.db is not None, "models": models}
+        settings = {"scenario": scenario, "names": names, "draws": draws, "db": options.db is not None}
         key = scenario if names is None else f"{scenario}, {names} names"
-        units.append(Unit(key, settings, draws * (25.0 if names is None else 12.0)))
-    return units
+        seconds = 12.0 if names else 900.0 if scenario == NPD else 25.0
+        trial = {"kind": "trial", **settings, "steps": steps, "models": models}
+        units.append(Unit(key, trial, draws * seconds))
+        if scenario != NPD:
+            few = FEW if options.scale != "smoke" else FEW[:1]
+            here = {"kind": "here", **settings, "steps": few, "model": models[0]}
+            here["training"] = HERE.get(options.scale, HERE["cpu"])
+            late.append(Unit(f"{key}, learnt here", here, draws * 60.0))
+    return [*units, *late]
 
 
 def _scenarios(options: BenchOptions) -> Iterable[tuple[str, str | None]]:
@@ -101,7 +118,7 @@ def _scenarios(options: BenchOptions) -> Iterable[tuple[str, str | None]]:
     domains = ("workshop",) if options.scale == "cpu" else ("workshop", "university", "hospital")
     data = options.data or data_folder()
     if data is not None:
-        yield from ((name, None) for name in RODI if (data / "rodi" / name).is_dir())
+        yield from ((name, None) for name in (*RODI, NPD) if (data / "rodi" / name).is_dir())
     if options.db is None:
         yield from ((f"{domain}-{kind}", names) for domain in domains for kind in KINDS for names in NAMES)
 
@@ -146,13 +163,33 @@ def _model_folder(settings: Mapping[str, Any], options: BenchOptions) -> Path:
 
 
 def _contenders(settings: Mapping[str, Any], options: BenchOptions) -> list[Contender]:
+    if settings["kind"] == "here":
+        return _learners(settings, options)
     found = [COVERAGE, EVIDENCE]
     for model in settings["models"]:
-        folder = _model_folder(model, options)
-        if not is_trained(folder):
-            _model(model, options)
-        found.append(Contender(f"neural, {model['loss']}", Ranker.NEURAL, RuleScorer.of_run(folder, options.device)))
+        scorer = RuleScorer.of_run(_trained(model, options), options.device)
+        found.append(Contender(f"neural, {model['loss']}", Ranker.NEURAL, scorer))
     return found
+
+
+def _learners(settings: Mapping[str, Any], options: BenchOptions) -> list[Contender]:
+    """Rankers whose models learn from a trial's examples, with the loss of the model that some of them start from."""
+    model = settings["model"]
+    training = {name: {**model, "training": own} for name, own in settings["training"].items()}
+    scratch = _train_options(training["scratch"], options)
+    after = replace(_train_options(training["after"], options), start=str(_trained(model, options)))
+    return [
+        Contender(f"neural, {model['loss']}, {name}", Ranker.NEURAL, learn=partial(learnt_here, options=own))
+        for name, own in (("this scenario", scratch), ("others, then this", after))
+    ]
+
+
+def _trained(model: Mapping[str, Any], options: BenchOptions) -> Path:
+    """The folder of a model, trained again if it is gone."""
+    folder = _model_folder(model, options)
+    if not is_trained(folder):
+        _model(model, options)
+    return folder
 
 
 def _trial(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
@@ -170,9 +207,10 @@ def _trial(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
             tick(number / len(work))
             outcomes = trials.run(examples, wrong, draw, contenders)
             results += [{"draw": draw, **_summary(examples, wrong, *found)} for found in outcomes.items()]
-        ceilings = [trials.ceiling(predicate) for predicate in world.truth]
-    best = sum(value == 1.0 for value in ceilings)
-    return {"results": results, "predicates": len(ceilings), "one_rule_is_enough_for": best}
+        found = {"results": results, "predicates": len(world.truth)}
+        if unit.settings["kind"] == "trial":
+            found["one_rule_is_enough_for"] = sum(trials.ceiling(predicate) == 1.0 for predicate in world.truth)
+    return found
 
 
 def _folder(options: BenchOptions) -> Path:
@@ -195,7 +233,12 @@ def _scenario(name: str, names: str | None, options: BenchOptions) -> Scenario:
 def _world(scenario: Scenario, ontology: Ontology, database: Database, run: Path) -> World:
     """All true facts, and the candidates of some, extracted once and kept."""
     request = ExtractRequest(
-        out=run, scenario=scenario.folder, positives=_MOST_FACTS, negatives="none", force=True, max_candidates=0
+        out=run,
+        scenario=scenario.folder,
+        positives=_MOST_FACTS,
+        negatives="none",
+        force=True,
+        max_candidates=_MOST_RULES.get(scenario.name, 0),
     )
     if not (run / "dataset").is_dir():
         shutil.rmtree(run, ignore_errors=True)

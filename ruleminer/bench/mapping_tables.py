@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from matplotlib import pyplot as plt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -24,8 +27,10 @@ _STYLES = {
     "neural, libra": ("#1565c0", "^", "-"),
     "neural, nll": ("#2e7d32", "v", ":"),
     "neural, uniform": ("#ef6c00", "D", ":"),
+    "neural, libra, this scenario": ("#00838f", "<", "--"),
+    "neural, libra, others, then this": ("#6a1b9a", ">", "--"),
 }
-_OTHER_STYLE = ("#6a1b9a", "*", ":")
+_OTHER_STYLE = ("#4e342e", "*", ":")
 _SHOWN = ("coverage", "evidence", "neural, libra")  # scenario by scenario
 _WHY = (
     "no rule",
@@ -56,11 +61,25 @@ def pictures_of(records: Sequence[Record], folder: Path) -> list[Path]:
 
 
 def _trials_of(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record.settings.get("kind") == "trial"]
+    """The trials, each with what came of models that learnt from its own examples."""
+    here = {_place(record): record.result["results"] for record in records if record.settings["kind"] == "here"}
+    return [
+        replace(record, result={**record.result, "results": [*record.result["results"], *here.get(_place(record), ())]})
+        for record in records
+        if record.settings["kind"] == "trial"
+    ]
+
+
+def _place(record: Record) -> tuple[str, str | None, int]:
+    return record.settings["scenario"], record.settings["names"], record.settings["draws"]
 
 
 def _groups(records: Sequence[Record]) -> Mapping[str, list[Record]]:
-    groups = {"RODI's CMT": [record for record in records if record.settings["names"] is None]}
+    real = [record for record in records if record.settings["names"] is None]
+    groups = {
+        "RODI's CMT": [record for record in real if record.settings["scenario"] != "npd"],
+        "NPD": [record for record in real if record.settings["scenario"] == "npd"],
+    }
     groups |= {f"generated, {n} names": [r for r in records if r.settings["names"] == n] for n in NAMES}
     return {name: own for name, own in groups.items() if own}
 
@@ -88,8 +107,13 @@ def _values(records: Iterable[Record], step: Step, ranker: str, what: str) -> li
 
 
 def _mean(records: Iterable[Record], step: Step, ranker: str, what: str = "f1") -> float:
+    """NaN if the ranker was not tried there."""
     values = _values(records, step, ranker, what)
-    return float(np.mean(values)) if values else float("nan")
+    return float(np.mean(values)) if values else math.nan
+
+
+def _cell_of(mean: float) -> Cell:
+    return Cell(None if math.isnan(mean) else mean)
 
 
 def _cell(values: Sequence[float]) -> Cell:
@@ -100,9 +124,9 @@ def _cell(values: Sequence[float]) -> Cell:
 def _group_table(records: Sequence[Record], what: str) -> Table:
     steps = _steps(records)
     rows = [
-        (f"{name}: {ranker}", tuple(Cell(_mean(own, step, ranker, what)) for step in steps))
+        (f"{name}: {ranker}", tuple(_cell_of(_mean(own, step, ranker, what)) for step in steps))
         for name, own in _groups(records).items()
-        for ranker in _rankers(records)
+        for ranker in _rankers(own)
     ]
     title = {"f1": "Mean F1 over predicates", "exact": "Predicates exactly right, %"}[what]
     heading = "by number of examples per predicate, and how many of them are wrong"
@@ -113,9 +137,9 @@ def _gain_table(records: Sequence[Record]) -> Table:
     """What each model adds to the evidence ranker."""
     steps = [step for step in _steps(records) if step[0] < MANY]  # from there on a model is not heard
     rows = [
-        (f"{name}: {ranker}", tuple(Cell(_gain(own, step, ranker)) for step in steps))
+        (f"{name}: {ranker}", tuple(_cell_of(_gain(own, step, ranker)) for step in steps))
         for name, own in _groups(records).items()
-        for ranker in _rankers(records)
+        for ranker in _rankers(own)
         if ranker.startswith("neural")
     ]
     title = "What a model adds to the F1 of evidence, in points, by number of examples per predicate"
@@ -155,6 +179,8 @@ def _why_table(records: Sequence[Record]) -> Table:
 
 
 def _line(axis: Axes, values: Sequence[float], ranker: str) -> None:
+    if all(map(math.isnan, values)):
+        return
     colour, marker, line = _STYLES.get(ranker, _OTHER_STYLE)
     axis.plot(range(len(values)), values, line, marker=marker, color=colour, label=ranker, markersize=5)
 
@@ -190,13 +216,23 @@ def _save_panels(figure: Figure, folder: Path, name: str) -> Path:
     first = figure.axes[0]
     first.set_ylabel("F1 of the mapping")
     first.set_ylim(0, 1.02)
-    figure.legend(*first.get_legend_handles_labels(), frameon=False, loc="outside upper center", ncols=5)
+    handles, labels = zip(*_entries(figure), strict=True)
+    columns = max(1, int(figure.get_figwidth() // 2.4))  # inches for the longest name
+    figure.legend(handles, labels, frameon=False, loc="outside upper center", ncols=columns)
     return save(figure, folder, name)
+
+
+def _entries(figure: Figure) -> list[tuple[Artist, str]]:
+    """Each ranker once, whichever panels it is in."""
+    found = {
+        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    return [(handle, label) for label, handle in found.items()]
 
 
 def _wrong_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
     figure, axis = plt.subplots(figsize=(6.4, 3.6))
-    rankers = _rankers(records)
+    rankers = [one for one in _rankers(records) if any(_values(records, step, one, "f1") for step in steps)]
     width = 0.8 / len(rankers)
     for number, ranker in enumerate(rankers):
         places = [place + (number + 0.5) * width - 0.4 for place in range(len(steps))]

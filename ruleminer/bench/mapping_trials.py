@@ -6,7 +6,7 @@ The measure is the mapping itself: the chosen rules, run on the database, agains
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ruleminer.problem.ontology import Ontology
@@ -19,6 +19,7 @@ from ruleminer.propose.ranking import Judged, Ranker, UnionSize, rank, voice
 from ruleminer.rules.values import Rule
 
 Facts = frozenset[tuple[str, ...]]
+Examples = Mapping[str, Sequence[CandidateSet]]  # of each predicate
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,17 @@ class World:
 
     ontology: Ontology
     truth: Mapping[str, Facts]
-    known: Mapping[str, Sequence[CandidateSet]]
+    known: Examples
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A ranker in a trial, and the model it asks, if any."""
+    """A ranker in a trial, and the model it asks, if any: one that is there, or one that learns from the examples."""
 
     name: str
     ranker: Ranker
     scorer: Scorer | None = None
+    learn: Callable[[Examples], Scorer] | None = None
 
 
 COVERAGE, EVIDENCE = (Contender(str(ranker), ranker) for ranker in (Ranker.COVERAGE, Ranker.EVIDENCE))
@@ -77,12 +79,13 @@ class Trials:
                 judged[predicate] = one
         return {one.name: list(self._outcomes(one, drawn, judged)) for one in contenders}
 
-    def _outcomes(
-        self, contender: Contender, drawn: Mapping[str, list[CandidateSet]], judged: Mapping[str, Judged]
-    ) -> Iterator[Outcome]:
+    def _outcomes(self, contender: Contender, drawn: Examples, judged: Mapping[str, Judged]) -> Iterator[Outcome]:
         weights, ontology, ranker = self.judge.weights, self.world.ontology, contender.ranker
-        if contender.scorer is not None:
-            judged = {name: self._asked(one, contender.scorer) for name, one in judged.items()}
+        heard = {name: one for name, one in judged.items() if voice(one, len(one.pool.positives)) > 0.0}
+        scorer = contender.learn(drawn) if contender.learn and heard else contender.scorer
+        if scorer is not None:  # where a model would not be heard, it need not be asked
+            asked = {name: asked_model(one, scorer, self.judge.others(name)) for name, one in heard.items()}
+            judged = {**judged, **asked}
         best = winners(judged, ranker, weights)
         for predicate, examples in drawn.items():
             chosen: list[Rule] = []
@@ -97,12 +100,6 @@ class Trials:
                 )
                 chosen = [one.pool.rules[i] for i in ranking.chosen]
             yield self._outcome(predicate, chosen, examples)
-
-    def _asked(self, one: Judged, scorer: Scorer) -> Judged:
-        """With what a model says; where it would not be heard, it need not be asked."""
-        if voice(one, len(one.pool.positives)) == 0.0:
-            return one
-        return asked_model(one, scorer, self.judge.others(one.pool.predicate))
 
     def ceiling(self, predicate: str) -> float:
         """The best F1 that one rule among the candidates of all known facts reaches."""

@@ -1,5 +1,7 @@
 """Models that learnt from other scenarios: many random domains, generated and extracted, then learnt from as one set.
 
+Also models that learnt from, or went on learning from, the few examples at hand (`learnt_here`).
+
 A fact of the corpus is what the product learns from: a predicate, its arguments, and the rules that derive it. For
 each predicate there is also a fact without arguments, with the rules that derive all its others: it stands for the
 question "which rule, before any example?". The true mappings are not used.
@@ -7,10 +9,12 @@ question "which rule, before any example?". The true mappings are not used.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,11 +24,15 @@ from ruleminer.bench.frame import write_text
 from ruleminer.extract.dataset import FOLDER, LabelledFact, read_dataset, write_labelled_facts
 from ruleminer.extract.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
-from ruleminer.learn.training import TrainResult, train_run
+from ruleminer.learn.scoring import RuleScorer
+from ruleminer.learn.training import TrainResult, choose_device, train_run
 from ruleminer.problem.generator.distortions import KINDS
 from ruleminer.problem.generator.generate import generate_scenario
 from ruleminer.problem.generator.names import NAMES
 from ruleminer.problem.schema import Schema
+from ruleminer.propose.pool import CandidateSet
+from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Rule
 
 _FACTS, _CANDIDATES = 2, 40  # per predicate; per fact
 _FIRST_SEED = 10_000  # no test scenario has such a seed
@@ -58,14 +66,48 @@ def train_on_corpus(corpus: Path, run: Path, options: TrainOptions) -> TrainResu
     dataset = run / FOLDER
     if not dataset.is_symlink():
         dataset.symlink_to(os.path.relpath(corpus / FOLDER, run), target_is_directory=True)
+    return _train(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file())
+
+
+def _train(run: Path, options: TrainOptions, resume: bool) -> TrainResult:
     with rc_context({"figure.constrained_layout.use": False}):  # training lays its curve out itself
-        return train_run(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file(), quiet=True)
+        return train_run(run, options, resume=resume, quiet=True)
 
 
 def is_trained(run: Path) -> bool:
     """Whether a training of RUN/model has come to its end."""
     config = run / "model" / "config.json"
     return config.is_file() and "result" in json.loads(config.read_text("utf-8"))
+
+
+def learnt_here(drawn: Mapping[str, Sequence[CandidateSet]], options: TrainOptions) -> RuleScorer:
+    """A model that learnt from these examples of each predicate, and from nothing else but what it started from."""
+    facts: list[LabelledFact] = []
+    for predicate, examples in drawn.items():
+        own = [
+            LabelledFact(predicate, one.arguments, tuple(_some(predicate, one.rules)))
+            for one in examples
+            if one.rules  # a wrong example may have none
+        ]
+        facts += [*own, *_question(predicate, [fact.rules for fact in own])]
+    with TemporaryDirectory() as home:
+        run = Path(home)
+        write_labelled_facts(run, facts, Schema(None, ()), "examples of a trial")
+        _train(run, options, resume=False)
+        return RuleScorer.of_run(run, choose_device(options.device))
+
+
+def _some(predicate: str, rules: Mapping[str, Rule]) -> Iterator[str]:
+    """Some of a fact's rules, of which facts that share many share many, too."""
+    for body in sorted(rules, key=lambda body: hashlib.sha256(body.encode()).digest())[:_CANDIDATES]:
+        yield rule_text(replace(rules[body], predicate=predicate))
+
+
+def _question(predicate: str, sets: Sequence[Sequence[str]]) -> Iterator[LabelledFact]:
+    """The fact without arguments, if any rule derives all the others."""
+    common = set(sets[0]).intersection(*sets) if sets else set()
+    if common:
+        yield LabelledFact(predicate, (), tuple(sorted(common)))
 
 
 def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[LabelledFact]:
@@ -93,13 +135,12 @@ def _scenario_facts(home: Path, number: int, rows: int) -> Iterator[LabelledFact
     derived: dict[int, list[str]] = defaultdict(list)
     for fact, rule in zip(dataset.candidates["fact"].to_pylist(), dataset.candidates["rule"].to_pylist(), strict=True):
         derived[fact].append(texts[rule])
-    shared: dict[str, set[str]] = {}
+    sets: dict[str, list[list[str]]] = defaultdict(list)
     for fact in dataset.facts.to_pylist():
         predicate, rules = fact["predicate"], derived[fact["fact"]]
         if rules:
             arguments = tuple(value for value in (fact["arg1"], fact["arg2"]) if value is not None)
             yield LabelledFact(predicate, arguments, tuple(rules))
-            shared[predicate] = shared[predicate] & {*rules} if predicate in shared else {*rules}
-    for predicate, common in shared.items():
-        if common:
-            yield LabelledFact(predicate, (), tuple(sorted(common)))
+            sets[predicate].append(rules)
+    for predicate, found in sets.items():
+        yield from _question(predicate, found)

@@ -35,6 +35,7 @@ class TrainOptions:
     longest_rule: int = 64  # tokens; longer candidates are left out, and counted
     longest_input: int = 128  # tokens; longer facts are cut
     vocabulary: int = 1024
+    start: str | None = None  # a run with whose model, size and vocabulary to begin
     device: str = "auto"
     precision: str = "float32"
     compile: bool = False

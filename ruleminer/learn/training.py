@@ -105,7 +105,9 @@ class Training:
         self.progress = Progress()
         dataset = read_dataset(run)
         self.dataset_hash = model_files.dataset_hash(dataset.folder)
-        self.examples = examples_of(dataset, options.seed, options.longest_input, options.vocabulary)
+        start = _start(run, options)
+        tokens = start.tokens if start else None
+        self.examples = examples_of(dataset, options.seed, options.longest_input, options.vocabulary, tokens)
         self.data, self.validation = self._sets(self.examples)
         self.paper = (
             PaperNegatives.of(self.examples, self.examples.negatives["train"], self.data, options.longest_rule)
@@ -116,9 +118,11 @@ class Training:
         a_pass = len(pass_batches(self.sizes, options.batch_nodes, options.seed, 0))
         self.passes = max(options.passes, -(-options.updates // a_pass))
         self.validate_every = max(1, -(-25 // a_pass))  # passes
-        self.config = self._config()
+        self.config = self._config(start)
         torch.manual_seed(options.seed)
         self.model = model_files.new_model(self.config).to(team.device)
+        if start:
+            self.model.load_state_dict(start.model.state_dict())
         self.best = self._weights()
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), options.learning_rate, (0.9, 0.98), weight_decay=options.weight_decay, fused=True
@@ -288,9 +292,9 @@ class Training:
             validation = training_set(examples, examples.positives["train"], known, options.longest_rule, mark=True)
         return data, validation if len(validation) else data
 
-    def _config(self) -> dict[str, Any]:
+    def _config(self, start: model_files.SavedModel | None) -> dict[str, Any]:
         longest = max(int(trie.depth.max()) for trie in self.data.tries) + 1
-        return {
+        config = {
             "format": 1,
             "vocabulary": len(self.examples.tokens),
             "size": asdict(SIZES[self.options.size]),
@@ -299,6 +303,7 @@ class Training:
             "dataset": self.dataset_hash,
             "options": self.options.to_json(),
         }
+        return config if start is None else _dimensions_of(start, config)
 
     def _report_data(self) -> None:
         data, examples = self.data, self.examples
@@ -333,6 +338,8 @@ class Training:
 
     def _restore(self) -> None:
         checkpoint.check(self.folder, self.config)
+        if self.options.start and (self.folder / "tokens.model").read_bytes() != self.examples.tokens.model:
+            raise InputError(f"the model in {self.options.start} has changed since the checkpoint: train anew")
         self.best, self.progress = checkpoint.load(self.folder, self.model, self.optimizer)
         if self.team.first:
             metrics = self.folder / "metrics.jsonl"
@@ -343,6 +350,26 @@ class Training:
         if self.progress.finished.startswith(_TIME_IS_UP):  # there may be more time now
             self.progress.finished = ""
             self._decide_whether_done()
+
+
+def _start(run: Path, options: TrainOptions) -> model_files.SavedModel | None:
+    """The model to begin with, if another run's is to be gone on with."""
+    if options.start is None:
+        return None
+    if Path(options.start).resolve() == run.resolve():
+        raise InputError(f"{run} cannot start from its own model: --resume goes on with it")
+    return model_files.load_model(Path(options.start))
+
+
+def _dimensions_of(start: model_files.SavedModel, config: dict[str, Any]) -> dict[str, Any]:
+    """The config of a model that goes on from another one: its dimensions, which must do for the data."""
+    for name in ("longest_input", "longest_rule"):
+        if config[name] > start.config[name]:
+            raise InputError(
+                f"the model to start from has room for {start.config[name]} tokens ({name.replace('_', ' ')}), not "
+                f"{config[name]}: choose fewer, or train from scratch"
+            )
+    return {**config, **{name: start.config[name] for name in ("size", "longest_input", "longest_rule")}}
 
 
 def evenly(items: Sequence[Example], most: int) -> list[Example]:

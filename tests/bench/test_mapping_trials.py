@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import pytest
 
-from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Trials, World
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Examples, Trials, World
 from ruleminer.learn.scoring import Fact
 from ruleminer.problem.database import open_database
 from ruleminer.propose.extensions import Extensions, body_of
@@ -96,6 +96,22 @@ def test_a_contender_asks_its_own_model_where_names_are_silent(trials: Trials, m
     silent = Trials(trials.world, Judge(trials.world.ontology, trials.judge.extensions))
     found = {one.predicate: one.rules for one in silent.run(0, 0.0, 0, [EVIDENCE, neural])["neural"]}
     assert found["Author"] == ("_(x) <- paper(id: x)",)
+
+
+def test_a_model_learns_from_the_examples_of_the_trial(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, int]] = []
+
+    def learn(drawn: Examples) -> Contrary:
+        seen.append({name: len(facts) for name, facts in drawn.items()})
+        return Contrary()
+
+    learner = Contender("neural", Ranker.NEURAL, learn=learn)
+    trials.run(2, 0.0, 0, [learner])
+    assert not seen  # the names fit, so nothing is to be asked
+    monkeypatch.setattr(PriorOf, "prior", lambda self, rule: Prior(1.0, 0.0, 0.0, 0.0))
+    silent = Trials(trials.world, Judge(trials.world.ontology, trials.judge.extensions))
+    silent.run(2, 0.0, 0, [learner])
+    assert seen == [{"Author": 2, "Paper": 2, "Person": 2}]
 
 
 def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ruleminer.bench.schooling import is_trained, make_corpus, train_on_corpus
+from ruleminer.bench.schooling import is_trained, learnt_here, make_corpus, train_on_corpus
 from ruleminer.extract.dataset import Dataset, read_dataset
 from ruleminer.learn import training
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
+from ruleminer.propose.extensions import body_of
+from ruleminer.propose.pool import CandidateSet
+from ruleminer.rules.parser import parse_rule
 
 
 @pytest.fixture(scope="module")
@@ -67,3 +70,19 @@ def test_a_model_learns_from_the_corpus_and_goes_on_after_a_stop(
     scorer = RuleScorer.of_run(tmp_path / "run")
     [[short, long]] = scorer.log_probabilities([("A", ())], [["A(x) <- a(id: x)", "A(x) <- a(id: x, b: 2, c: 4)"]])
     assert long < short < 0
+
+
+def examples_of(table: str) -> list[CandidateSet]:
+    rules = [parse_rule(text) for text in (f"C(x) <- {table}(id: x)", f"C(x) <- {table}(id: x, kind: 2)")]
+    return [CandidateSet((f"{table}/{i}",), {body_of(rule): rule for rule in rules}) for i in range(3)]
+
+
+def test_a_model_learns_from_the_examples_at_hand(tmp_path: Path) -> None:
+    drawn = {"Person": examples_of("t1"), "Paper": examples_of("t2")}
+    options = TrainOptions(
+        size="tiny", updates=80, passes=1, vocabulary=700, negatives="none", learning_rate=1e-2, warmup=5, threads=1
+    )
+    scorer = learnt_here(drawn, options)
+    for name, own, other in (("Person", "t1", "t2"), ("Paper", "t2", "t1")):
+        [[right, wrong]] = scorer.log_probabilities([(name, ())], [[f"{name}(x) <- {t}(id: x)" for t in (own, other)]])
+        assert right > wrong + 1

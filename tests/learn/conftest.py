@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from ruleminer.extract.dataset import LabelledFact, write_labelled_facts
 from ruleminer.problem.schema import Column, Schema, Table
 
 Labelled = tuple[str, tuple[str, ...], bool, Sequence[str]]  # predicate, arguments, positive, rules
@@ -31,26 +29,8 @@ SCHEMA = Schema(
 
 def write_run(run: Path, facts: Sequence[Labelled]) -> Path:
     """RUN/dataset with these facts."""
-    folder = run / "dataset"
-    folder.mkdir(parents=True)
-    rules: dict[str, int] = {}
-    pairs = [(i, rules.setdefault(text, len(rules))) for i, fact in enumerate(facts) for text in fact[3]]
-    columns = {
-        "fact": pa.array(range(len(facts)), pa.int32()),
-        "predicate": pa.array([fact[0] for fact in facts]),
-        "arg1": pa.array([fact[1][0] for fact in facts]),
-        "arg2": pa.array([fact[1][1] if len(fact[1]) > 1 else None for fact in facts], pa.string()),
-        "kind1": pa.nulls(len(facts), pa.string()),
-        "kind2": pa.nulls(len(facts), pa.string()),
-        "positive": pa.array([fact[2] for fact in facts], pa.bool_()),
-    }
-    pq.write_table(pa.table(columns), folder / "facts.parquet")
-    ids, texts = pa.array(range(len(rules)), pa.int32()), pa.array(list(rules), pa.string())
-    pq.write_table(pa.table({"rule": ids, "template": texts, "text": texts}), folder / "rules.parquet")
-    fact_ids, rule_ids = (pa.array([pair[i] for pair in pairs], pa.int32()) for i in (0, 1))
-    pq.write_table(pa.table({"fact": fact_ids, "rule": rule_ids}), folder / "candidates.parquet")
-    (folder / "schema.json").write_text(json.dumps(SCHEMA.to_json()), encoding="utf-8")
-    (folder / "manifest.json").write_text(json.dumps({"format": 1}), encoding="utf-8")
+    labelled = [LabelledFact(name, arguments, tuple(rules), positive) for name, arguments, positive, rules in facts]
+    write_labelled_facts(run, labelled, SCHEMA, "a test")
     return run
 
 

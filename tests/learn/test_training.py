@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -258,6 +259,36 @@ def test_a_run_stopped_right_after_its_start_can_be_resumed(toy_run: Path, monke
         with pytest.raises(KeyboardInterrupt):
             train_run(toy_run, options, quiet=True)
     assert train_run(toy_run, options, resume=True, quiet=True).updates >= 6
+
+
+def test_a_model_can_start_from_that_of_another_run(toy_run: Path, tmp_path: Path) -> None:
+    first = train_run(toy_run, QUICK, quiet=True)
+    shutil.copytree(toy_run / "dataset", tmp_path / "next" / "dataset")
+    options = replace(QUICK, updates=2, learning_rate=1e-5, start=str(toy_run), size="small", vocabulary=900)
+    gone_on = train_run(tmp_path / "next", options, quiet=True)
+    assert gone_on.p_pos == pytest.approx(first.p_pos, abs=0.02)  # two tiny steps from where it was
+    assert gone_on.parameters == first.parameters  # its own size, whatever the options say
+    assert (tmp_path / "next" / "model" / "tokens.model").read_bytes() == (
+        toy_run / "model" / "tokens.model"
+    ).read_bytes()
+    assert train_run(tmp_path / "next", options, resume=True, quiet=True) == gone_on
+
+
+def test_a_start_that_cannot_be_is_refused(toy_run: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no trained model"):
+        train_run(toy_run, replace(QUICK, start=str(tmp_path)), quiet=True)
+    with pytest.raises(InputError, match="its own model"):
+        train_run(toy_run, replace(QUICK, start=str(toy_run)), quiet=True)
+    train_run(toy_run, replace(QUICK, updates=2), quiet=True)
+    shutil.copytree(toy_run / "dataset", tmp_path / "next" / "dataset")
+    options = replace(QUICK, updates=2, start=str(toy_run))
+    with pytest.raises(InputError, match="room for 64 tokens"):
+        train_run(tmp_path / "next", replace(options, longest_rule=70), quiet=True)
+    train_run(tmp_path / "next", options, quiet=True)
+    write_run(toy_run, [("Zebra", (str(i),), True, ["Zebra(x) <- zoo(animal: x)"]) for i in range(10)])
+    train_run(toy_run, replace(QUICK, updates=2), quiet=True)
+    with pytest.raises(InputError, match="has changed since"):
+        train_run(tmp_path / "next", options, resume=True, quiet=True)
 
 
 def test_splits_are_by_fact_seeded_and_hold_every_predicate_in_training(toy_run: Path) -> None:
