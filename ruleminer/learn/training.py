@@ -31,6 +31,7 @@ from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import checkpoint, model_files
 from ruleminer.learn.batches import PAPER_SETS, PaperNegatives, pass_batches, plain_batch
 from ruleminer.learn.checkpoint import Progress
+from ruleminer.learn.curve import LEARNED
 from ruleminer.learn.display import Display, draw_curve
 from ruleminer.learn.examples import Example, Examples, TrainingSet, examples_of, training_set
 from ruleminer.learn.losses import forbidden_mass, loss_named, paper_negatives
@@ -273,6 +274,8 @@ class Training:
             f"Stopped after {progress.update} updates, {progress.seconds:.0f} s: {progress.finished}. "
             f"Validation P_pos {result.p_pos:.4f}, P_neg {result.p_neg:.4f}. Model in {self.folder}"
         )
+        if result.p_pos < LEARNED:
+            self.display.say("note: the model has learned little; it needs more time, more updates or more facts")
         return result
 
     def _sets(self, examples: Examples) -> tuple[TrainingSet, TrainingSet]:

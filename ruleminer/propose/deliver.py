@@ -88,7 +88,7 @@ def propose_mappings(request: ProposeRequest, progress: Progress = lambda stage,
         proposals,
         folder / "report.html",
         title=f"Proposed mapping of {schema or request.run.name}",
-        run=request.run,
+        run=request.model or request.run,
         ontology=ontology,
         validation=validation,
     )

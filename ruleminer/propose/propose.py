@@ -12,6 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.errors import InputError
 from ruleminer.extract.dataset import Dataset
+from ruleminer.learn.curve import LEARNED, kept, read_curve
 from ruleminer.learn.model_files import FOLDER, dataset_hash, load_model
 from ruleminer.learn.options import DEVICES
 from ruleminer.learn.scoring import Fact, RuleScorer
@@ -29,10 +30,8 @@ from ruleminer.propose.pool import GUESS, Pool, dataset_pools, rule_pool
 from ruleminer.propose.prior import PriorWeights
 from ruleminer.propose.proposals import Proposal, Proposals, Status
 from ruleminer.propose.ranking import Judged, Ranker
-from ruleminer.propose.report.curve import read_curve
 
 DEFAULT_RANKER = Ranker.EVIDENCE
-_LEARNED = 0.2  # P_pos on validation facts from which a model can write rules
 _ASKED, _BEAM = 2, 4  # facts per predicate that the model writes rules for, and how many
 
 Progress = Callable[[str, str, int, int], None]
@@ -228,11 +227,11 @@ def _cut(dataset: Dataset) -> list[str]:
 
 def _can_write(request: ProposeRequest, notes: list[str]) -> bool:
     """Whether the model has learned enough to be asked for rules; one that has not takes long to write nonsense."""
-    curve = read_curve((request.model or request.run) / FOLDER)
-    best = max((point.p_pos for point in curve), default=1.0)
-    if best >= _LEARNED:
+    best = kept(read_curve((request.model or request.run) / FOLDER))
+    if best is None or best.p_pos >= LEARNED:
         return True
-    notes.append(f"the model has learned little (validation P_pos {best:.3f}): it is not asked to write rules itself")
+    told = f"the model has learned little (validation P_pos {best.p_pos:.3f})"
+    notes.append(f"{told}: it is not asked to write rules itself")
     return False
 
 

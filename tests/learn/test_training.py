@@ -239,6 +239,13 @@ def test_the_time_limit_ends_training_with_a_usable_model(toy_run: Path) -> None
     assert evaluate_run(toy_run, threads=1)["facts"] > 0
 
 
+def test_a_model_that_has_learned_little_is_called_so(toy_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train_run(toy_run, replace(QUICK, updates=1, learning_rate=1e-6))
+    assert "note: the model has learned little" in capsys.readouterr().err
+    train_run(toy_run, QUICK)
+    assert "learned little" not in capsys.readouterr().err
+
+
 def test_more_time_goes_on_where_the_time_limit_had_ended(toy_run: Path) -> None:
     short = replace(QUICK, updates=100_000, patience=10_000, time_limit=0.001)
     first = train_run(toy_run, short, quiet=True)

@@ -3,7 +3,6 @@
 Python prepares plain values; every character of markup is in `templates/`, where all values are escaped.
 """
 
-from ruleminer.propose.report.curve import CurvePoint, read_curve
 from ruleminer.propose.report.page import report_html, write_report
 
-__all__ = ["CurvePoint", "read_curve", "report_html", "write_report"]
+__all__ = ["report_html", "write_report"]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from ruleminer.learn.curve import CurvePoint
 from ruleminer.propose.proposals import Calibration
-from ruleminer.propose.report.curve import CurvePoint
 from ruleminer.propose.report.formats import count, number, share
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 14.0, 12.0, 42.0  # room for the labels

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ruleminer.learn.curve import CurvePoint, kept, read_curve
 from ruleminer.learn.model_files import FOLDER as MODEL
 from ruleminer.problem.ontology import Ontology
 from ruleminer.propose.files import write_texts
@@ -19,7 +20,6 @@ from ruleminer.propose.report import formats
 from ruleminer.propose.report.charts import curve_charts, reliability_chart
 from ruleminer.propose.report.colouring import rule_pieces, sql_pieces
 from ruleminer.propose.report.coverage import coverage_of
-from ruleminer.propose.report.curve import CurvePoint, read_curve
 from ruleminer.propose.report.review import Trust, agreement_of, pages_of, summary_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def write_report(
 ) -> Path:
     """Write the report, whole or not at all.
 
-    With the run's folder, its learning curve is shown; with the ontology, its classes as a tree.
+    With the folder of the run whose model was asked, its learning curve is shown; with the ontology, its classes as
+    a tree.
     """
     curve = read_curve(run / MODEL) if run is not None else ()
     page = report_html(proposals, title=title, ontology=ontology, curve=curve, validation=validation)
@@ -70,7 +71,7 @@ def report_html(
         agreement=agreement_of(proposals, pages),
         reliability=reliability_chart(proposals.calibration) if proposals.calibration else None,
         curves=curve_charts(curve),
-        best=max(curve, key=lambda point: point.p_pos - point.p_neg, default=None),
+        best=kept(curve),
         validation=validation,
     )
     return page.encode("utf-8", "replace").decode("utf-8")  # half a surrogate pair has no place in a file

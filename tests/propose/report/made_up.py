@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from typing import Any
 
+from ruleminer.learn.curve import CurvePoint
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.propose.proposals import (
     Calibration,
@@ -17,7 +18,6 @@ from ruleminer.propose.proposals import (
     RuleEvidence,
     Status,
 )
-from ruleminer.propose.report import CurvePoint
 from ruleminer.propose.validation.scoring import Average
 from ruleminer.propose.validation.validate import QueryResult, ValidationResult
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+LEARNED = 0.2  # P_pos on validation facts from which a model can write rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,11 @@ def read_curve(model: Path) -> tuple[CurvePoint, ...]:
     except (OSError, UnicodeDecodeError):
         return ()
     return tuple(point for line in lines if (point := _point(line)) is not None)
+
+
+def kept(curve: Sequence[CurvePoint]) -> CurvePoint | None:
+    """The validation whose weights training has kept."""
+    return max(curve, key=lambda point: point.p_pos - point.p_neg, default=None)
 
 
 def _point(line: str) -> CurvePoint | None:
