@@ -298,4 +298,4 @@ def demo_lines(result: DemoResult, out: Path) -> list[str]:
 def bench_table(benches: Iterable[BenchInfo]) -> RichTable:
     """What benches there are."""
     rows = ((info.name, info.reproduces, info.cost, info.data, ", ".join(info.losses)) for info in benches)
-    return table("Benches", ("name", "reproduces", "cost on 2 cores", "data", "losses"), rows)
+    return table("Benches", ("name", "reproduces", "cost (2 cores)", "data", "losses"), rows)

@@ -25,7 +25,7 @@ from ruleminer.bench.frame import (
     unit_hash,
     write_text,
 )
-from ruleminer.bench.tables import Table, markdown_of, rich_of
+from ruleminer.bench.tables import Table, fitting, markdown_of, rich_of
 from ruleminer.errors import InputError
 
 
@@ -128,7 +128,8 @@ def _print_run(bench: Bench, scale: str, tables: list[Table], folder: Path) -> N
     console = Console()
     for table in tables:
         console.print(f"\n{table.title}", style="bold", highlight=False, markup=False)
-        console.print(rich_of(table))
+        for part in fitting(table, console):
+            console.print(rich_of(part))
         for note in table.notes:
             console.print(f"  {note}", style="dim", highlight=False, markup=False)
     for note in run_notes(bench, scale):

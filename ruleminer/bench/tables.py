@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich import table as rich_table
+from rich.console import Console
+from rich.measure import Measurement
 from rich.text import Text
 
 
@@ -85,6 +87,24 @@ def rich_of(table: Table) -> rich_table.Table:
             texts.append(text)
         shown.add_row(name, *texts)
     return shown
+
+
+def fitting(table: Table, console: Console) -> list[Table]:
+    """The table, or as many tables with fewer columns as it takes to fit the terminal."""
+    for count in range(len(table.columns), 1, -1):
+        parts = [_some_columns(table, first, count) for first in range(0, len(table.columns), count)]
+        if max(_natural_width(part, console) for part in parts) <= console.width:
+            return parts
+    return [_some_columns(table, first, 1) for first in range(len(table.columns))]
+
+
+def _some_columns(table: Table, first: int, count: int) -> Table:
+    rows = tuple((name, cells[first : first + count]) for name, cells in table.rows)
+    return replace(table, columns=table.columns[first : first + count], rows=rows)
+
+
+def _natural_width(table: Table, console: Console) -> int:
+    return Measurement.get(console, console.options.update_width(10_000), rich_of(table)).maximum
 
 
 def markdown_of(table: Table) -> str:

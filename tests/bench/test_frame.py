@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from ruleminer.bench import real_world, synthetic_large, synthetic_small
 from ruleminer.bench.catalogue import BENCHES, bench_list
 from ruleminer.bench.frame import RESULTS, BenchOptions, Unit, paper_numbers, read_records, unit_hash
 from ruleminer.bench.report import bench_report
 from ruleminer.bench.runner import duration, run_bench
-from ruleminer.bench.tables import Cell, Table, markdown_of
+from ruleminer.bench.tables import Cell, Table, fitting, markdown_of, rich_of
 from ruleminer.errors import InputError
 
 NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world", "cmt", "npd", "mapping")
@@ -192,3 +194,17 @@ def test_large_scales_are_projected_before_they_are_run() -> None:
     assert seconds >= 50 * 3600
     assert duration(seconds).endswith(" h")
     assert [duration(value) for value in (12, 600, 7200)] == ["12 s", "10 min", "2.0 h"]
+
+
+@pytest.mark.parametrize("width", [80, 120, 300])
+def test_a_wide_table_is_cut_to_the_terminal_and_nothing_is_lost(width: int) -> None:
+    columns = tuple(f"step {i}" for i in range(11))
+    cells = tuple(Cell(i / 100, 0.01) for i in range(11))
+    table = Table("F1", columns, (("generated, opaque names: neural, libra", cells),), 3)
+    console = Console(width=width, record=True, file=io.StringIO())
+    for part in fitting(table, console):
+        console.print(rich_of(part))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert all(text.count(f"step {i} ") == 1 and f"0.{i:02}0 ± 0.010" in text for i in range(11))
