@@ -231,7 +231,7 @@ def train(
         str | None, typer.Option(help="The model: tiny, small (default), paper-cmt or paper-npd.", show_default=False)
     ] = None,
     start: Annotated[
-        Path | None, typer.Option("--from", help="Begin with the model of another run, its size and vocabulary.")
+        Path | None, typer.Option("--from", help="Go on from another run's model, not from scratch.")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model on the same machine.")] = 0,
     negatives: Annotated[str, typer.Option(help="Forbidden rules: same-head, remove, paper or none.")] = "same-head",

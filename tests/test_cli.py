@@ -147,6 +147,7 @@ MISTAKES = {
     "no dataset": (["dataset", "show", "empty"], "no dataset in empty"),
     "train without a dataset": (["train", "empty"], "no dataset in empty"),
     "unknown loss": (["train", "empty", "--loss", "nope"], "nope"),
+    "a size for a model that has one": (["train", "empty", "--from", "x", "--size", "tiny"], "keeps its size"),
     "evaluate without a model": (["evaluate", "empty"], "empty"),
     "unknown kind": (["scenario", "generate", "--kind", "odd", "made"], "odd"),
     "no scenario": (["scenario", "load", "empty", "--db", "duckdb:///new.duckdb"], "empty"),

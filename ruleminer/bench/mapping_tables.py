@@ -27,9 +27,8 @@ _STYLES = {
     "neural, libra": ("#1565c0", "^", "-"),
     "neural, nll": ("#2e7d32", "v", ":"),
     "neural, uniform": ("#ef6c00", "D", ":"),
-    "neural, libra, this scenario": ("#00838f", "<", "--"),
-    "neural, libra, others, then this": ("#6a1b9a", ">", "--"),
 }
+_LEARNT = {", this scenario": ("#00838f", "<", "--"), ", others, then this": ("#6a1b9a", ">", "--")}
 _OTHER_STYLE = ("#4e342e", "*", ":")
 _SHOWN = ("coverage", "evidence", "neural, libra")  # scenario by scenario
 _WHY = (
@@ -51,13 +50,14 @@ def pictures_of(records: Sequence[Record], folder: Path) -> list[Path]:
     """A picture for each axis."""
     trials = _trials_of(records)
     clean = [step for step in _steps(trials) if step[1] == 0.0]
-    wrong = [step for step in _steps(trials) if step[1] > 0.0]
+    small = [record for record in trials if record.settings["scenario"] != "npd"]  # which lacks most of the steps
+    wrong = [step for step in _steps(small) if step[1] > 0.0]
     if not trials:
         return []
     pictures = [_examples_picture(trials, clean, folder)]
     if any(record.settings["names"] for record in trials):
         pictures.append(_names_picture(trials, clean, folder))
-    return pictures + ([_wrong_picture(trials, wrong, folder)] if wrong else [])
+    return pictures + ([_wrong_picture(small, wrong, folder)] if wrong else [])
 
 
 def _trials_of(records: Sequence[Record]) -> list[Record]:
@@ -89,7 +89,9 @@ def _rankers(records: Sequence[Record]) -> list[str]:
 
 
 def _steps(records: Sequence[Record]) -> list[Step]:
-    return list(dict.fromkeys((r["examples"], r["wrong"]) for record in records for r in record.result["results"]))
+    """Without wrong examples first."""
+    found = {(r["examples"], r["wrong"]) for record in records for r in record.result["results"]}
+    return sorted(found, key=lambda step: (step[1] > 0.0, step))
 
 
 def _step_name(step: Step) -> str:
@@ -147,7 +149,9 @@ def _gain_table(records: Sequence[Record]) -> Table:
 
 
 def _gain(records: Sequence[Record], step: Step, ranker: str) -> float:
-    return 100 * (_mean(records, step, ranker) - _mean(records, step, "evidence"))
+    """Over the scenarios where both were tried."""
+    both = [record for record in records if all(_values([record], step, one, "f1") for one in (ranker, "evidence"))]
+    return 100 * (_mean(both, step, ranker) - _mean(both, step, "evidence"))
 
 
 def _scenario_table(records: Sequence[Record]) -> Table:
@@ -166,7 +170,8 @@ def _scenario_table(records: Sequence[Record]) -> Table:
 
 
 def _why_table(records: Sequence[Record]) -> Table:
-    """Why the evidence ranker's proposals are not exact."""
+    """Why the evidence ranker's proposals are not exact; only where it was asked whether one rule is enough."""
+    records = [record for record in records if "one_rule_is_enough_for" in record.result]
     rows = []
     for step in _steps(records):
         reasons: Counter[str] = Counter()
@@ -179,10 +184,14 @@ def _why_table(records: Sequence[Record]) -> Table:
 
 
 def _line(axis: Axes, values: Sequence[float], ranker: str) -> None:
-    if all(map(math.isnan, values)):
-        return
-    colour, marker, line = _STYLES.get(ranker, _OTHER_STYLE)
-    axis.plot(range(len(values)), values, line, marker=marker, color=colour, label=ranker, markersize=5)
+    colour, marker, line = _style(ranker)
+    points = [(place, value) for place, value in enumerate(values) if not math.isnan(value)]
+    if points:
+        axis.plot(*zip(*points, strict=True), line, marker=marker, color=colour, label=ranker, markersize=5)
+
+
+def _style(ranker: str) -> tuple[str, str, str]:
+    return _STYLES.get(ranker) or next((own for end, own in _LEARNT.items() if ranker.endswith(end)), _OTHER_STYLE)
 
 
 def _examples_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
@@ -236,7 +245,7 @@ def _wrong_picture(records: Sequence[Record], steps: Sequence[Step], folder: Pat
     width = 0.8 / len(rankers)
     for number, ranker in enumerate(rankers):
         places = [place + (number + 0.5) * width - 0.4 for place in range(len(steps))]
-        colour = _STYLES.get(ranker, _OTHER_STYLE)[0]
+        colour = _style(ranker)[0]
         axis.bar(places, [_mean(records, step, ranker) for step in steps], width, color=colour, label=ranker)
     axis.set_xticks(range(len(steps)), [_step_name(step) for step in steps])
     axis.set_ylim(0, 1.02)

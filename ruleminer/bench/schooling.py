@@ -1,6 +1,6 @@
-"""Models that learnt from other scenarios: many random domains, generated and extracted, then learnt from as one set.
+"""Where the models of the mapping study learn: from other scenarios, from the few examples at hand, or from both.
 
-Also models that learnt from, or went on learning from, the few examples at hand (`learnt_here`).
+The other scenarios are many random domains, generated, extracted and then learnt from as one set, the corpus.
 
 A fact of the corpus is what the product learns from: a predicate, its arguments, and the rules that derive it. For
 each predicate there is also a fact without arguments, with the rules that derive all its others: it stands for the
@@ -9,7 +9,6 @@ question "which rule, before any example?". The true mappings are not used.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections import defaultdict
@@ -81,13 +80,14 @@ def is_trained(run: Path) -> bool:
 
 
 def learnt_here(drawn: Mapping[str, Sequence[CandidateSet]], options: TrainOptions) -> RuleScorer:
-    """A model that learnt from these examples of each predicate, and from nothing else but what it started from."""
+    """A model that learnt from these examples of each predicate, and from nothing else but what it started from.
+
+    As in every training, some facts of a predicate with two or more are held out.
+    """
     facts: list[LabelledFact] = []
     for predicate, examples in drawn.items():
         own = [
-            LabelledFact(predicate, one.arguments, tuple(_some(predicate, one.rules)))
-            for one in examples
-            if one.rules  # a wrong example may have none
+            LabelledFact(predicate, one.arguments, tuple(_some(predicate, one.rules))) for one in examples if one.rules
         ]
         facts += [*own, *_question(predicate, [fact.rules for fact in own])]
     with TemporaryDirectory() as home:
@@ -98,8 +98,8 @@ def learnt_here(drawn: Mapping[str, Sequence[CandidateSet]], options: TrainOptio
 
 
 def _some(predicate: str, rules: Mapping[str, Rule]) -> Iterator[str]:
-    """Some of a fact's rules, of which facts that share many share many, too."""
-    for body in sorted(rules, key=lambda body: hashlib.sha256(body.encode()).digest())[:_CANDIDATES]:
+    """A fact's shortest rules."""
+    for body in sorted(rules, key=lambda body: (len(body), body))[:_CANDIDATES]:
         yield rule_text(replace(rules[body], predicate=predicate))
 
 

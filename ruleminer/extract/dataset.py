@@ -56,9 +56,13 @@ class LabelledFact:
 
 
 def write_labelled_facts(run: Path, facts: Sequence[LabelledFact], schema: Schema, source: str) -> Path:
-    """Write `RUN/dataset` from candidate sets that did not come from an extraction; rules in order of text."""
+    """Write `RUN/dataset` from candidate sets that did not come from an extraction; rules in order of text.
+
+    Every rule's template is `given`: nobody knows a better one.
+    """
     numbers = {text: number for number, text in enumerate(sorted({rule for fact in facts for rule in fact.rules}))}
     pairs = [(number, numbers[rule]) for number, fact in enumerate(facts) for rule in dict.fromkeys(fact.rules)]
+    without = [number for number, fact in enumerate(facts) if not fact.rules]
     nothing = pa.nulls(len(facts), pa.string())
     arguments = [[fact.arguments[place] if place < len(fact.arguments) else None for fact in facts] for place in (0, 1)]
     tables = {
@@ -70,10 +74,16 @@ def write_labelled_facts(run: Path, facts: Sequence[LabelledFact], schema: Schem
             "kind1": nothing,
             "kind2": nothing,
             "positive": pa.array([fact.positive for fact in facts], pa.bool_()),
+            "drawn": pa.array([False] * len(facts), pa.bool_()),
+        },
+        "unexplained": {
+            "fact": pa.array(without, pa.int32()),
+            "pos": pa.nulls(len(without), pa.int32()),
+            "reason": pa.array(["no rule was given"] * len(without), pa.string()),
         },
         "rules": {
             "rule": pa.array(numbers.values(), pa.int32()),
-            "template": pa.array([source] * len(numbers), pa.string()),
+            "template": pa.array(["given"] * len(numbers), pa.string()),
             "text": pa.array(list(numbers), pa.string()),
         },
         "candidates": {

@@ -16,7 +16,7 @@ PRECISIONS = ("float32", "bf16")
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """What decides a training run; two runs with equal options and data end in the same model."""
+    """What decides a training run; two runs with equal options, data and model to start from end in the same model."""
 
     loss: str = "libra"
     size: str = "small"
@@ -35,7 +35,7 @@ class TrainOptions:
     longest_rule: int = 64  # tokens; longer candidates are left out, and counted
     longest_input: int = 128  # tokens; longer facts are cut
     vocabulary: int = 1024
-    start: str | None = None  # a run with whose model, size and vocabulary to begin
+    start: str | None = None  # a run with whose model to begin; its size and vocabulary are then this one's
     device: str = "auto"
     precision: str = "float32"
     compile: bool = False
@@ -68,4 +68,4 @@ class TrainOptions:
         return asdict(self)
 
 
-RESUMABLE_CHANGES = {"threads", "time_limit", "device"}  # options that may differ when a run is taken up again
+RESUMABLE_CHANGES = {"threads", "time_limit", "device", "start"}  # options that may differ when a run is taken up again

@@ -13,11 +13,12 @@ Per update: the loss of the allowed rules, averaged over the facts of a batch, p
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,6 +37,7 @@ from ruleminer.learn.display import Display, draw_curve
 from ruleminer.learn.examples import Example, Examples, TrainingSet, examples_of, training_set
 from ruleminer.learn.losses import forbidden_mass, loss_named, paper_negatives
 from ruleminer.learn.options import TrainOptions
+from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import SIZES, Scores
 from ruleminer.learn.trie import ALLOWED, FORBIDDEN
 from ruleminer.learn.workers import Workers, workers
@@ -106,8 +108,8 @@ class Training:
         self.progress = Progress()
         dataset = read_dataset(run)
         self.dataset_hash = model_files.dataset_hash(dataset.folder)
-        start = _start(run, options)
-        tokens = start.tokens if start else None
+        origin = _origin(run, options, resume)
+        tokens = origin.tokens if origin else None
         self.examples = examples_of(dataset, options.seed, options.longest_input, options.vocabulary, tokens)
         self.data, self.validation = self._sets(self.examples)
         self.paper = (
@@ -119,11 +121,11 @@ class Training:
         a_pass = len(pass_batches(self.sizes, options.batch_nodes, options.seed, 0))
         self.passes = max(options.passes, -(-options.updates // a_pass))
         self.validate_every = max(1, -(-25 // a_pass))  # passes
-        self.config = self._config(start)
+        self.config = self._config(origin)
         torch.manual_seed(options.seed)
         self.model = model_files.new_model(self.config).to(team.device)
-        if start:
-            self.model.load_state_dict(start.model.state_dict())
+        if origin and origin.weights:
+            self.model.load_state_dict(origin.weights)
         self.best = self._weights()
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(), options.learning_rate, (0.9, 0.98), weight_decay=options.weight_decay, fused=True
@@ -295,7 +297,7 @@ class Training:
             validation = training_set(examples, examples.positives["train"], known, options.longest_rule, mark=True)
         return data, validation if len(validation) else data
 
-    def _config(self, start: model_files.SavedModel | None) -> dict[str, Any]:
+    def _config(self, origin: _Origin | None) -> dict[str, Any]:
         longest = max(int(trie.depth.max()) for trie in self.data.tries) + 1
         config = {
             "format": 1,
@@ -306,7 +308,7 @@ class Training:
             "dataset": self.dataset_hash,
             "options": self.options.to_json(),
         }
-        return config if start is None else _dimensions_of(start, config)
+        return config if origin is None else origin.fitted(config)
 
     def _report_data(self) -> None:
         data, examples = self.data, self.examples
@@ -341,8 +343,8 @@ class Training:
 
     def _restore(self) -> None:
         checkpoint.check(self.folder, self.config)
-        if self.options.start and (self.folder / "tokens.model").read_bytes() != self.examples.tokens.model:
-            raise InputError(f"the model in {self.options.start} has changed since the checkpoint: train anew")
+        if self.options.start and "start" not in self.config:
+            raise InputError(f"the training in {self.folder} began from scratch: resume it without --from")
         self.best, self.progress = checkpoint.load(self.folder, self.model, self.optimizer)
         if self.team.first:
             metrics = self.folder / "metrics.jsonl"
@@ -355,24 +357,43 @@ class Training:
             self._decide_whether_done()
 
 
-def _start(run: Path, options: TrainOptions) -> model_files.SavedModel | None:
-    """The model to begin with, if another run's is to be gone on with."""
+@dataclass(frozen=True)
+class _Origin:
+    """What a model has of the one that it goes on from."""
+
+    tokens: Tokens
+    config: Mapping[str, Any]
+    told: Mapping[str, str]  # where it is from
+    weights: Mapping[str, Tensor] | None  # None where a checkpoint has newer ones
+
+    def fitted(self, config: dict[str, Any]) -> dict[str, Any]:
+        """A new model's config with the dimensions of this one, which must do for the data."""
+        for name, what in (("longest_input", "a fact"), ("longest_rule", "a rule (see --longest-rule)")):
+            if config[name] > self.config[name]:
+                raise InputError(
+                    f"the model to go on from has room for {self.config[name]} tokens of {what}, not {config[name]}: "
+                    "ask for no more, or train from scratch"
+                )
+        own = {name: self.config[name] for name in ("size", "longest_input", "longest_rule")}
+        return {**config, **own, "start": dict(self.told)}
+
+
+def _origin(run: Path, options: TrainOptions, resume: bool) -> _Origin | None:
+    """The model that this one goes on from, if any; a run that is resumed has all it needs of it."""
+    folder = run / model_files.FOLDER
+    if resume and (folder / "config.json").is_file():
+        saved = json.loads((folder / "config.json").read_text("utf-8"))
+        if "start" not in saved:
+            return None
+        return _Origin(Tokens((folder / "tokens.model").read_bytes()), saved, saved["start"], None)
     if options.start is None:
         return None
     if Path(options.start).resolve() == run.resolve():
         raise InputError(f"{run} cannot start from its own model: --resume goes on with it")
-    return model_files.load_model(Path(options.start))
-
-
-def _dimensions_of(start: model_files.SavedModel, config: dict[str, Any]) -> dict[str, Any]:
-    """The config of a model that goes on from another one: its dimensions, which must do for the data."""
-    for name in ("longest_input", "longest_rule"):
-        if config[name] > start.config[name]:
-            raise InputError(
-                f"the model to start from has room for {start.config[name]} tokens ({name.replace('_', ' ')}), not "
-                f"{config[name]}: choose fewer, or train from scratch"
-            )
-    return {**config, **{name: start.config[name] for name in ("size", "longest_input", "longest_rule")}}
+    start = model_files.load_model(Path(options.start))
+    weights = (Path(options.start) / model_files.FOLDER / "model.safetensors").read_bytes()
+    told = {"run": options.start, "sha256": hashlib.sha256(weights).hexdigest()}
+    return _Origin(start.tokens, start.config, told, start.model.state_dict())
 
 
 def evenly(items: Sequence[Example], most: int) -> list[Example]:

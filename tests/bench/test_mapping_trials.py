@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import duckdb
 import pytest
 
+from ruleminer.bench.catalogue import BENCHES
+from ruleminer.bench.frame import BenchOptions
 from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Examples, Trials, World
 from ruleminer.learn.scoring import Fact
 from ruleminer.problem.database import open_database
@@ -118,5 +121,26 @@ def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:
     assert trials.run(3, 0.3, 7, [EVIDENCE]) == trials.run(3, 0.3, 7, [EVIDENCE])
 
 
+def test_without_ceilings_no_rule_is_run_but_those_proposed(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = Trials(trials.world, trials.judge, ceilings=False)
+    monkeypatch.setattr(quick, "ceiling", None)  # to call it would fail
+    found = {one.predicate: one.why for one in quick.run(5, 0.0, 0, [COVERAGE])["coverage"]}
+    assert found["Author"] == "derives all right examples, as the true rule does"
+
+
 def test_the_ceiling_is_the_best_single_rule(trials: Trials) -> None:
     assert {trials.ceiling(name) for name in CLASSES} == {1.0}
+
+
+def test_npd_has_its_own_steps_one_model_and_none_that_learns_from_examples(tmp_path: Path) -> None:
+    for name in ("npd", "cmt_renamed"):
+        (tmp_path / "rodi" / name).mkdir(parents=True)
+    units = BENCHES["mapping"].units(BenchOptions(data=tmp_path))
+    trials = {unit.key: unit.settings for unit in units if unit.settings["kind"] == "trial"}
+    here = {unit.settings["scenario"] for unit in units if unit.settings["kind"] == "here"}
+    assert {*trials} >= {"npd", "cmt_renamed", "workshop-plain, opaque names"}
+    assert len(trials["npd"]["steps"]) < len(trials["cmt_renamed"]["steps"])
+    assert [model["loss"] for model in trials["npd"]["models"]] == ["libra"]
+    assert [model["loss"] for model in trials["cmt_renamed"]["models"]] == ["libra", "nll", "uniform"]
+    assert "cmt_renamed" in here
+    assert "npd" not in here

@@ -77,7 +77,7 @@ def examples_of(table: str) -> list[CandidateSet]:
     return [CandidateSet((f"{table}/{i}",), {body_of(rule): rule for rule in rules}) for i in range(3)]
 
 
-def test_a_model_learns_from_the_examples_at_hand(tmp_path: Path) -> None:
+def test_a_model_learns_from_the_examples_at_hand() -> None:
     drawn = {"Person": examples_of("t1"), "Paper": examples_of("t2")}
     options = TrainOptions(
         size="tiny", updates=80, passes=1, vocabulary=700, negatives="none", learning_rate=1e-2, warmup=5, threads=1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -281,21 +282,32 @@ def test_a_model_can_start_from_that_of_another_run(toy_run: Path, tmp_path: Pat
     assert train_run(tmp_path / "next", options, resume=True, quiet=True) == gone_on
 
 
+def test_a_run_that_started_from_another_resumes_without_it(toy_run: Path, tmp_path: Path) -> None:
+    train_run(toy_run, replace(QUICK, updates=2), quiet=True)
+    shutil.copytree(toy_run / "dataset", tmp_path / "next" / "dataset")
+    options = replace(QUICK, updates=100_000, patience=10_000, time_limit=0.001, start=str(toy_run), size="small")
+    first = train_run(tmp_path / "next", options, quiet=True)
+    config = json.loads((tmp_path / "next" / "model" / "config.json").read_text("utf-8"))
+    weights = (toy_run / "model" / "model.safetensors").read_bytes()
+    assert config["start"] == {"run": str(toy_run), "sha256": hashlib.sha256(weights).hexdigest()}
+    shutil.rmtree(toy_run)
+    more = train_run(tmp_path / "next", replace(options, start=None, time_limit=0.05), resume=True, quiet=True)
+    assert more.updates > first.updates
+    assert more.parameters == first.parameters
+    assert json.loads((tmp_path / "next" / "model" / "config.json").read_text("utf-8"))["start"] == config["start"]
+
+
 def test_a_start_that_cannot_be_is_refused(toy_run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no trained model"):
         train_run(toy_run, replace(QUICK, start=str(tmp_path)), quiet=True)
     with pytest.raises(InputError, match="its own model"):
         train_run(toy_run, replace(QUICK, start=str(toy_run)), quiet=True)
     train_run(toy_run, replace(QUICK, updates=2), quiet=True)
+    with pytest.raises(InputError, match="began from scratch"):
+        train_run(toy_run, replace(QUICK, updates=2, start=str(tmp_path)), resume=True, quiet=True)
     shutil.copytree(toy_run / "dataset", tmp_path / "next" / "dataset")
-    options = replace(QUICK, updates=2, start=str(toy_run))
-    with pytest.raises(InputError, match="room for 64 tokens"):
-        train_run(tmp_path / "next", replace(options, longest_rule=70), quiet=True)
-    train_run(tmp_path / "next", options, quiet=True)
-    write_run(toy_run, [("Zebra", (str(i),), True, ["Zebra(x) <- zoo(animal: x)"]) for i in range(10)])
-    train_run(toy_run, replace(QUICK, updates=2), quiet=True)
-    with pytest.raises(InputError, match="has changed since"):
-        train_run(tmp_path / "next", options, resume=True, quiet=True)
+    with pytest.raises(InputError, match="room for 64 tokens of a rule"):
+        train_run(tmp_path / "next", replace(QUICK, start=str(toy_run), longest_rule=70), quiet=True)
 
 
 def test_splits_are_by_fact_seeded_and_hold_every_predicate_in_training(toy_run: Path) -> None:

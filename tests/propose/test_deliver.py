@@ -159,8 +159,12 @@ def test_a_model_that_is_damaged_or_of_another_dataset_is_told_and_the_rest_prop
 
 
 def test_a_model_of_another_run_can_be_asked(own_library: Extracted, trained: Path, tmp_path: Path) -> None:
-    found = propose_mappings(ProposeRequest(run=own_library.run, model=trained, ranker="neural")).proposals
+    delivery = propose_mappings(ProposeRequest(run=own_library.run, model=trained, ranker="neural"))
+    found = delivery.proposals
     assert found.ranker == "neural"
+    report = (delivery.folder / "report.html").read_text("utf-8")
+    assert not (own_library.run / "model").exists()
+    assert ">Learning curve<" in report  # that of the model that was asked
     assert any(rule.model_log_p is not None for one in found.proposed for rule in one.rules)
     assert not any("model" in note for note in found.notes)
     for wrong in (tmp_path, trained / "model"):
