@@ -226,7 +226,7 @@ def _save_panels(figure: Figure, folder: Path, name: str) -> Path:
     first.set_ylabel("F1 of the mapping")
     first.set_ylim(0, 1.02)
     handles, labels = zip(*_entries(figure), strict=True)
-    columns = max(1, int(figure.get_figwidth() // 2.4))  # inches for the longest name
+    columns = max(1, int(figure.get_figwidth() // (0.7 + 0.075 * max(map(len, labels)))))  # inches
     figure.legend(handles, labels, frameon=False, loc="outside upper center", ncols=columns)
     return save(figure, folder, name)
 

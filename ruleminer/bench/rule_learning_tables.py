@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 
 from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import colour, save
+from ruleminer.bench.rule_learning import LOSSES
 from ruleminer.bench.tables import Cell, Table
 
 METRICS = {
@@ -54,7 +55,8 @@ def _of_set(records: Sequence[Record], name: str) -> list[Record]:
 
 
 def _losses(records: Sequence[Record]) -> list[str]:
-    return list(dict.fromkeys(record.settings["loss"] for record in records))
+    found = dict.fromkeys(record.settings["loss"] for record in records)
+    return [loss for loss in LOSSES if loss in found] + [loss for loss in found if loss not in LOSSES]
 
 
 def _of_loss(records: Sequence[Record], loss: str) -> list[Record]:
@@ -229,11 +231,11 @@ def _bars(
     figure, axes = plt.subplots(2, len(names), figsize=(3.3 * len(names) + 0.8, 5.6), squeeze=False, sharey="row")
     for row, (metric, place) in zip(axes, (("p_pos", 0), ("p_neg", 3)), strict=True):
         for axis, name in zip(row, names, strict=True):
-            own = _of_set(runs, name)
-            losses = _losses(own)
+            losses = _losses(runs)
             for i, loss in enumerate(losses):
-                cell = _cell([record.result[metric] for record in _of_loss(own, loss)])
-                axis.errorbar(i, cell.ours, cell.std, fmt="o", color=colour(loss), capsize=3)
+                cell = _cell([record.result[metric] for record in _of_loss(_of_set(runs, name), loss)])
+                if cell.ours is not None:
+                    axis.errorbar(i, cell.ours, cell.std, fmt="o", color=colour(loss), capsize=3)
                 told = paper.get(name, {}).get(loss)
                 if told:
                     label = "paper" if i == 0 else None
@@ -262,5 +264,6 @@ def _curves(runs: Sequence[Record], names: Sequence[str], titles: Mapping[str, s
         axis.set_title(titles.get(name, name), fontsize=9)
         axis.set_xlabel("updates")
     axes[0][0].set_ylabel("P_pos on validation facts, %")
-    axes[0][-1].legend(fontsize=8, loc="lower right")
+    fullest = max(axes[0], key=lambda axis: len(axis.get_lines()))
+    fullest.legend(fontsize=8, loc="lower right")
     return save(figure, folder, file)
