@@ -58,7 +58,7 @@ class LabelledFact:
 def write_labelled_facts(run: Path, facts: Sequence[LabelledFact], schema: Schema, source: str) -> Path:
     """Write `RUN/dataset` from candidate sets that did not come from an extraction; rules in order of text.
 
-    Every rule's template is `given`: nobody knows a better one.
+    Every rule's template is `given`: nobody knows a better one. Nor is it known which negatives were drawn.
     """
     numbers = {text: number for number, text in enumerate(sorted({rule for fact in facts for rule in fact.rules}))}
     pairs = [(number, numbers[rule]) for number, fact in enumerate(facts) for rule in dict.fromkeys(fact.rules)]
@@ -74,7 +74,6 @@ def write_labelled_facts(run: Path, facts: Sequence[LabelledFact], schema: Schem
             "kind1": nothing,
             "kind2": nothing,
             "positive": pa.array([fact.positive for fact in facts], pa.bool_()),
-            "drawn": pa.array([False] * len(facts), pa.bool_()),
         },
         "unexplained": {
             "fact": pa.array(without, pa.int32()),

@@ -39,7 +39,9 @@ class Scorer(Protocol):
 class Judge:
     """Judges the pools of one problem: an ontology, a live database, perhaps a trained model.
 
-    With `live` False, extraction is trusted to have seen the database as it is now.
+    With `live` False, extraction is trusted to have seen the database as it is now. An `own_model` learnt from these
+    very examples: of a predicate that has some, it knows nothing that they do not say themselves, so what it says is
+    shown and not heard.
     """
 
     def __init__(
@@ -50,10 +52,12 @@ class Judge:
         weights: PriorWeights | None = None,
         most_rules: int = MOST_RULES,
         live: bool = True,
+        own_model: bool = False,
     ) -> None:
         schema = extensions.database.schema
         self.ontology = ontology
         self.extensions, self.scorer, self.most_rules, self.live = extensions, scorer, most_rules, live
+        self.own_model = own_model
         self.weights = weights or PriorWeights()
         self.rows = sum(table.rows or 0 for table in schema.tables)
         self._distinct: dict[tuple[str, str], int] = {}
@@ -81,7 +85,8 @@ class Judge:
         judged = self._asked_live(judged)
         if judged is None or self.scorer is None:
             return judged
-        return asked_model(judged, self.scorer, self.others(judged.pool.predicate))
+        heard = not (self.own_model and pool.positives)
+        return asked_model(judged, self.scorer, self.others(judged.pool.predicate) if heard else ())
 
     def others(self, predicate: str) -> list[str]:
         """Some other predicates of as many arguments, the same ones each time."""
@@ -156,8 +161,8 @@ def asked_model(judged: Judged, scorer: Scorer, others: Sequence[str]) -> Judged
     """The judged pool with what a model says of each rule, averaged over some positives.
 
     log p is mostly the cost of writing a rule's names down. What it says of the predicate is left when log p of the
-    same body for `others`, predicates of as many arguments, is taken away. Of a rule that is too long for the model
-    it says neither good nor bad.
+    same body for `others`, predicates of as many arguments, is taken away; without others there is only log p. Of a
+    rule that is too long for the model it says neither good nor bad.
     """
     pool = judged.pool
     facts: list[Fact] = [(pool.predicate, arguments) for arguments in pool.positives[:_ASKED]]

@@ -82,7 +82,7 @@ def propose(
     seconds: dict[str, float] = {}
     notes += [*_misfits(dataset, database), *_cut(dataset)]
     extensions = Extensions(database)
-    judge = Judge(ontology, extensions, scorer)
+    judge = Judge(ontology, extensions, scorer, own_model=request.model is None)
     with _timed(seconds, "pool"):
         progress("pool", "", 0, 1)
         pools = dataset_pools(dataset)

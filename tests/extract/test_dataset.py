@@ -21,13 +21,14 @@ FACTS = [
 def test_facts_and_their_rules_are_read_back_as_they_were_given(tmp_path: Path) -> None:
     write_labelled_facts(tmp_path, FACTS, Schema(None, ()), "a test")
     found = read_dataset(tmp_path)
-    facts = [(f["predicate"], f["arg1"], f["arg2"], f["positive"], f["drawn"]) for f in found.facts.to_pylist()]
+    facts = [(f["predicate"], f["arg1"], f["arg2"], f["positive"]) for f in found.facts.to_pylist()]
     assert facts == [
-        ("wrote", "1", "2", True, False),
-        ("Author", "1", None, False, False),
-        ("Author", None, None, True, False),
-        ("Author", "9", None, True, False),
+        ("wrote", "1", "2", True),
+        ("Author", "1", None, False),
+        ("Author", None, None, True),
+        ("Author", "9", None, True),
     ]
+    assert "drawn" not in found.facts.column_names
     assert found.rules["text"].to_pylist() == sorted({rule for fact in FACTS for rule in fact.rules})
     pairs = zip(found.candidates["fact"].to_pylist(), found.candidates["rule"].to_pylist(), strict=True)
     assert sorted(pairs) == [(0, 1), (0, 2), (1, 0), (2, 0)]  # each rule once for a fact

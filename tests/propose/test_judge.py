@@ -19,12 +19,14 @@ from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import (
     EXTRACTED,
+    GUESS,
     MODEL,
     CandidateSet,
     Pool,
     candidate_sets,
     dataset_pools,
     pool_of,
+    rule_pool,
     with_rules,
 )
 from ruleminer.propose.ranking import Ranker, rank
@@ -168,6 +170,17 @@ def test_the_others_are_predicates_of_as_many_arguments_and_always_the_same(exte
     assert len({*one} - {"C7"}) == 6
     assert all(name.startswith("C") for name in one)
     assert sorted(Judge(ontology, extensions).others("p2")) == ["p0", "p1", "p3"]
+
+
+def test_a_model_that_learnt_from_the_examples_is_shown_and_not_heard(extensions: Extensions) -> None:
+    judge = Judge(ONTOLOGY, extensions, Oracle(FLAG), own_model=True)
+    found = judge.judged(pool([0, 1], [ALL, FLAG]))
+    assert found is not None
+    assert found.model is not None
+    assert found.lift is None
+    without = judge.judged(rule_pool("Author", [parse_rule(ALL), parse_rule(FLAG)], GUESS))
+    assert without is not None
+    assert without.lift is not None  # of a predicate without examples it may know something
 
 
 def test_of_a_rule_that_is_too_long_the_model_says_neither_good_nor_bad(extensions: Extensions) -> None:
