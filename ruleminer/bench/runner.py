@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -90,14 +92,14 @@ def _run_units(bench: Bench, units: list[Unit], options: BenchOptions, path: Pat
         f"{name}: {len(waiting)} units at scale {options.scale}, about {duration(projected)} on 2 CPU cores{skipped}",
         highlight=False,
     )
-    torch.set_flush_denormal(True)  # vanished probabilities must not slow the arithmetic down
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[left]} left"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not waiting) as progress:
+    shown = Progress(*columns, console=console, transient=True, disable=not waiting)
+    with flushed_denormals(), shown as progress:
         bar = progress.add_task(name, total=max(projected, 1e-9), left=duration(projected))
         started, before = time.monotonic(), 0.0
         for unit in waiting:
@@ -115,6 +117,16 @@ def _run_units(bench: Bench, units: list[Unit], options: BenchOptions, path: Pat
             records.append(record)
             before += unit.seconds
     return finished(bench, units, records)
+
+
+@contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Vanished probabilities must not slow the arithmetic down; who called us has denormal numbers again afterwards."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def _time_left(elapsed: float, reached: float, projected: float) -> float:

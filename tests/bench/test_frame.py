@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ruleminer.bench import real_world, synthetic_large, synthetic_small
 from ruleminer.bench.catalogue import BENCHES, bench_list
 from ruleminer.bench.frame import RESULTS, BenchOptions, Unit, paper_numbers, read_records, unit_hash
 from ruleminer.bench.report import bench_report
-from ruleminer.bench.runner import duration, run_bench
+from ruleminer.bench.runner import duration, flushed_denormals, run_bench
 from ruleminer.bench.tables import Cell, Table, fitting, markdown_of, rich_of
 from ruleminer.errors import InputError
 
@@ -208,3 +209,10 @@ def test_a_wide_table_is_cut_to_the_terminal_and_nothing_is_lost(width: int) -> 
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert all(text.count(f"step {i} ") == 1 and f"0.{i:02}0 ± 0.010" in text for i in range(11))
+
+
+def test_a_bench_leaves_the_arithmetic_as_it_was(tmp_path: Path) -> None:
+    run_bench("synthetic-large", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path, json=True))
+    assert sys.float_info.min / 2 > 0  # a denormal number
+    with flushed_denormals():
+        assert sys.float_info.min / float("2") == 0
