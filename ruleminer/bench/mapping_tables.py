@@ -21,6 +21,7 @@ from ruleminer.propose.ranking import MANY
 
 Step = tuple[int, float]  # examples per predicate, and the share of them that is wrong
 NAMES = ("same", "synonym", "abbreviated", "opaque")
+NPD = "npd"
 _STYLES = {
     "coverage": ("#757575", "s", "--"),
     "evidence": ("#c62828", "o", "-"),
@@ -50,7 +51,7 @@ def pictures_of(records: Sequence[Record], folder: Path) -> list[Path]:
     """A picture for each axis."""
     trials = _trials_of(records)
     clean = [step for step in _steps(trials) if step[1] == 0.0]
-    small = [record for record in trials if record.settings["scenario"] != "npd"]  # which lacks most of the steps
+    small = [record for record in trials if record.settings["scenario"] != NPD]  # which lacks most of the steps
     wrong = [step for step in _steps(small) if step[1] > 0.0]
     if not trials:
         return []
@@ -77,8 +78,8 @@ def _place(record: Record) -> tuple[str, str | None, int]:
 def _groups(records: Sequence[Record]) -> Mapping[str, list[Record]]:
     real = [record for record in records if record.settings["names"] is None]
     groups = {
-        "RODI's CMT": [record for record in real if record.settings["scenario"] != "npd"],
-        "NPD": [record for record in real if record.settings["scenario"] == "npd"],
+        "RODI's CMT": [record for record in real if record.settings["scenario"] != NPD],
+        "NPD": [record for record in real if record.settings["scenario"] == NPD],
     }
     groups |= {f"generated, {n} names": [r for r in records if r.settings["names"] == n] for n in NAMES}
     return {name: own for name, own in groups.items() if own}
@@ -178,7 +179,7 @@ def _why_table(records: Sequence[Record]) -> Table:
         for record in records:
             for result in record.result["results"]:
                 if (result["examples"], result["wrong"], result["ranker"]) == (*step, "evidence"):
-                    reasons.update(why for *_, why in result["misses"])
+                    reasons.update(result["not_exact"])
         rows.append((_step_name(step), tuple(Cell(float(reasons[why]) or None) for why in _WHY)))
     return Table("Proposals of the evidence ranker that are not exact, and why (all draws)", _WHY, tuple(rows), 0)
 

@@ -20,7 +20,7 @@ def record(kind: str, scenario: str, names: str | None, results: list[tuple[str,
             "wrong": wrong,
             "f1": f1,
             "exact": 3,
-            "misses": [["P", f1, [], "no rule"]],
+            "not_exact": {"no rule": 1},
         }
         for ranker, examples, wrong, f1 in results
     ]
