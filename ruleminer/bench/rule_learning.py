@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from matplotlib import rc_context
 
 from ruleminer.bench.counting import counting_result, predicate_groups, shape_groups
 from ruleminer.bench.frame import (
@@ -197,8 +196,7 @@ def measure_training(run: Path, options: TrainOptions, hits_on: int | None, tick
     """Train (or go on training) in RUN; its course, and unless `hits_on` is None the metrics on the test facts."""
     device = choose_device(options.device)
     set_threads(options.threads)
-    plain = rc_context({"figure.constrained_layout.use": False})  # training lays its curve out itself
-    with plain, deterministic(device), workers(device) as team, _Ticking(tick) as display:
+    with deterministic(device), workers(device) as team, _Ticking(tick) as display:
         begun = (run / model_files.FOLDER / "checkpoint.safetensors").is_file()
         try:
             training = Training(run, options, team, display, resume=begun)

@@ -17,8 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from matplotlib import rc_context
-
 from ruleminer.bench.frame import write_text
 from ruleminer.extract.dataset import FOLDER, LabelledFact, read_dataset, write_labelled_facts
 from ruleminer.extract.request import ExtractRequest, extract_datasets
@@ -65,12 +63,7 @@ def train_on_corpus(corpus: Path, run: Path, options: TrainOptions) -> TrainResu
     dataset = run / FOLDER
     if not dataset.is_symlink():
         dataset.symlink_to(os.path.relpath(corpus / FOLDER, run), target_is_directory=True)
-    return _train(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file())
-
-
-def _train(run: Path, options: TrainOptions, resume: bool) -> TrainResult:
-    with rc_context({"figure.constrained_layout.use": False}):  # training lays its curve out itself
-        return train_run(run, options, resume=resume, quiet=True)
+    return train_run(run, options, resume=(run / "model" / "checkpoint.safetensors").is_file(), quiet=True)
 
 
 def is_trained(run: Path) -> bool:
@@ -93,7 +86,7 @@ def learnt_here(drawn: Mapping[str, Sequence[CandidateSet]], options: TrainOptio
     with TemporaryDirectory() as home:
         run = Path(home)
         write_labelled_facts(run, facts, Schema(None, ()), "examples of a trial")
-        _train(run, options, resume=False)
+        train_run(run, options, quiet=True)
         return RuleScorer.of_run(run, choose_device(options.device))
 
 

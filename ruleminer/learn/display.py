@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +9,8 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from ruleminer.learn.curve import kept, read_curve
 
 
 class Display:
@@ -59,30 +60,30 @@ class Display:
         self.console.print(text, highlight=False, soft_wrap=True)
 
 
-def draw_curve(metrics: Path, picture: Path) -> None:
-    """The learning curve of a metrics.jsonl as a PNG."""
+def draw_curve(model: Path) -> None:
+    """The learning curve in a model folder as a PNG beside it."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    lines = [json.loads(line) for line in metrics.read_text("utf-8").splitlines()]
-    updates = [line["update"] for line in lines]
-    figure, (top, bottom) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), height_ratios=[2, 1])
-    top.plot(updates, [line["p_pos"] for line in lines], color="#1b7837", marker=".", label="allowed ($P_{pos}$)")
-    top.plot(updates, [line["p_neg"] for line in lines], color="#b2182b", marker=".", label="forbidden ($P_{neg}$)")
+    curve = read_curve(model)
+    updates = [point.update for point in curve]
+    figure, (top, bottom) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), height_ratios=[2, 1], layout="tight")
+    top.plot(updates, [point.p_pos for point in curve], color="#1b7837", marker=".", label="allowed ($P_{pos}$)")
+    top.plot(updates, [point.p_neg for point in curve], color="#b2182b", marker=".", label="forbidden ($P_{neg}$)")
     top.set(ylim=(-0.02, 1.02), ylabel="probability on validation facts")
-    best = max(lines, key=lambda line: line["p_pos"] - line["p_neg"])
-    top.axvline(best["update"], color="0.7", linestyle=":", zorder=0)
-    top.set_title(f"best: {best['p_pos']:.4f} allowed, {best['p_neg']:.4f} forbidden", loc="right", fontsize=10)
+    best = kept(curve)
+    if best is not None:
+        top.axvline(best.update, color="0.7", linestyle=":", zorder=0)
+        top.set_title(f"best: {best.p_pos:.4f} allowed, {best.p_neg:.4f} forbidden", loc="right", fontsize=10)
     top.legend(loc="center right", frameon=False)
-    bottom.plot(updates, [line["loss"] for line in lines], color="#2166ac", marker=".")
+    bottom.plot(updates, [point.loss for point in curve], color="#2166ac", marker=".")
     bottom.set(xlabel="updates", ylabel="training loss", yscale="symlog")
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    figure.tight_layout()
-    fresh = picture.with_name(f".{picture.name}")
+    fresh = model / ".curve.png"
     figure.savefig(fresh, dpi=130, format="png")
     pyplot.close(figure)
-    fresh.replace(picture)
+    fresh.replace(model / "curve.png")

@@ -271,7 +271,7 @@ class Training:
         )
         if self.team.first:
             self._write_config({**self.config, "result": {**asdict(result), "folder": self.folder.name}})
-            draw_curve(self.folder / "metrics.jsonl", self.folder / "curve.png")
+            draw_curve(self.folder)
         self.display.say(
             f"Stopped after {progress.update} updates, {progress.seconds:.0f} s: {progress.finished}. "
             f"Validation P_pos {result.p_pos:.4f}, P_neg {result.p_neg:.4f}. Model in {self.folder}"
