@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ruleminer.errors import InputError
-from ruleminer.learn.model_files import read_tensors, write_tensors
+from ruleminer.learn.model_files import read_config, read_tensors, write_tensors
 from ruleminer.learn.options import RESUMABLE_CHANGES
 
 _FILE = "checkpoint.safetensors"
@@ -52,7 +51,7 @@ def check(folder: Path, config: Mapping[str, Any]) -> None:
     """Refuse to resume from a checkpoint of other data or other options."""
     if not (folder / _FILE).is_file():
         raise InputError(f"no checkpoint in {folder} to resume from: train without --resume")
-    saved = json.loads((folder / "config.json").read_text("utf-8"))
+    saved = read_config(folder)
     if saved["dataset"] != config["dataset"]:
         raise InputError(f"the dataset beside {folder} has changed since the checkpoint: train anew")
     ours, theirs = config["options"], saved["options"]

@@ -58,6 +58,26 @@ def load_model(run: Path, device: torch.device | str = "cpu") -> SavedModel:
     return SavedModel(model.to(device).eval(), tokens, config)
 
 
+def read_config(folder: Path) -> dict[str, Any]:
+    """The config.json of a training that is to go on."""
+    try:
+        config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
+        config["dataset"], config["options"]  # what resuming compares
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder / 'config.json'} is damaged ({reason}): train anew with --force") from None
+    return config
+
+
+def read_tokens(folder: Path) -> Tokens:
+    """The vocabulary of a training that is to go on."""
+    try:
+        return Tokens((folder / "tokens.model").read_bytes())
+    except (OSError, RuntimeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{folder / 'tokens.model'} is damaged ({reason}): train anew with --force") from None
+
+
 def refuse_to_replace(run: Path) -> None:
     """An error if the run has a model, or a training that could go on."""
     if (run / FOLDER / "config.json").is_file():

@@ -382,10 +382,10 @@ def _origin(run: Path, options: TrainOptions, resume: bool) -> _Origin | None:
     """The model that this one goes on from, if any; a run that is resumed has all it needs of it."""
     folder = run / model_files.FOLDER
     if resume and (folder / "config.json").is_file():
-        saved = json.loads((folder / "config.json").read_text("utf-8"))
+        saved = model_files.read_config(folder)
         if "start" not in saved:
             return None
-        return _Origin(Tokens((folder / "tokens.model").read_bytes()), saved, saved["start"], None)
+        return _Origin(model_files.read_tokens(folder), saved, saved["start"], None)
     if options.start is None:
         return None
     if Path(options.start).resolve() == run.resolve():

@@ -297,6 +297,16 @@ def test_a_run_that_started_from_another_resumes_without_it(toy_run: Path, tmp_p
     assert json.loads((tmp_path / "next" / "model" / "config.json").read_text("utf-8"))["start"] == config["start"]
 
 
+@pytest.mark.parametrize("name", ["config.json", "tokens.model"])
+def test_a_damaged_run_is_not_resumed(name: str, toy_run: Path, tmp_path: Path) -> None:
+    train_run(toy_run, replace(QUICK, updates=2), quiet=True)
+    shutil.copytree(toy_run / "dataset", tmp_path / "next" / "dataset")
+    train_run(tmp_path / "next", replace(QUICK, updates=2, start=str(toy_run)), quiet=True)
+    (tmp_path / "next" / "model" / name).write_text("{", "utf-8")
+    with pytest.raises(InputError, match=f"{name} is damaged .* train anew with --force"):
+        train_run(tmp_path / "next", replace(QUICK, updates=2), resume=True, quiet=True)
+
+
 def test_a_start_that_cannot_be_is_refused(toy_run: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no trained model"):
         train_run(toy_run, replace(QUICK, start=str(tmp_path)), quiet=True)
