@@ -76,7 +76,7 @@ def measure(
             load_seconds = time.perf_counter() - start
             start = time.perf_counter()
             for fact in some:
-                for template in chosen:
+                for template in (one for one in chosen if not one.refines):  # the engine does more
                     candidates(fact, template, loaded)
             each = (time.perf_counter() - start) / len(some)
             result["baseline_facts"] = len(some)

@@ -43,7 +43,7 @@ from ruleminer.learn.display import Display
 from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
 from ruleminer.learn.metrics import ceilings, hit_rates, rule_masses
 from ruleminer.learn.options import TrainOptions
-from ruleminer.learn.training import Training, choose_device, deterministic, evenly, set_threads
+from ruleminer.learn.training import Training, choose_device, deterministic, set_threads
 from ruleminer.learn.transformer import Transformer
 from ruleminer.learn.trie import build_trie, pack
 from ruleminer.learn.workers import workers
@@ -65,7 +65,6 @@ class RuleSet:
     seeds: int = 1
     seconds: float = 1.0  # projected, per run
     data_seconds: float = 1.0  # projected, for the dataset
-    hits_on: int = 0  # test facts on which H@k is measured, spread evenly; 0: all
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def plan_units(plan: Plan, options: BenchOptions) -> list[Unit]:
         for one in plan.sets:
             for loss in losses if seed < (options.seeds or one.seeds) else ():
                 settings = {"kind": "run", "set": one.name, "loss": loss, "seed": seed}
-                settings |= {"training": _training(one, options), "choice": choice, "hits_on": one.hits_on}
+                settings |= {"training": _training(one, options), "choice": choice}
                 units.append(Unit(f"{one.name} {loss} seed {seed}", settings, one.seconds))
     return units
 
@@ -125,8 +124,7 @@ def run_unit(bench: str, plan: Plan, unit: Unit, options: BenchOptions, tick: Ti
     rate = settings["rate"] if settings["kind"] == "rate" else chosen_rate(settings, read_records(folder / RESULTS))
     chosen = {"loss": settings["loss"], "seed": settings["seed"], "learning_rate": rate, "device": options.device}
     chosen["threads"] = torch.get_num_threads()  # the cores, or OMP_NUM_THREADS
-    hits_on = settings["hits_on"] if settings["kind"] == "run" else None
-    return measure_training(run, TrainOptions(**settings["training"], **chosen), hits_on, tick)
+    return measure_training(run, TrainOptions(**settings["training"], **chosen), tick, tested=settings["kind"] == "run")
 
 
 def chosen_rate(settings: Mapping[str, Any], records: Sequence[Record]) -> float:
@@ -192,8 +190,8 @@ class _Ticking(Display):
         self.tick(_TRAINING_SHARE * done)
 
 
-def measure_training(run: Path, options: TrainOptions, hits_on: int | None, tick: Tick) -> dict[str, Any]:
-    """Train (or go on training) in RUN; its course, and unless `hits_on` is None the metrics on the test facts."""
+def measure_training(run: Path, options: TrainOptions, tick: Tick, *, tested: bool) -> dict[str, Any]:
+    """Train (or go on training) in RUN; its course, and if it is to be tested the metrics on the test facts."""
     device = choose_device(options.device)
     set_threads(options.threads)
     with deterministic(device), workers(device) as team, _Ticking(tick) as display:
@@ -215,20 +213,20 @@ def measure_training(run: Path, options: TrainOptions, hits_on: int | None, tick
         "curve": [[line["update"], line["p_pos"], line["p_neg"]] for line in lines],
         "took": {"train": round(trained.seconds, 1)},
     }
-    if hits_on is not None:
+    if tested:
         began = time.perf_counter()
-        result |= _tested(run, training.examples, options, hits_on)
+        result |= _tested(run, training.examples, options)
         result["took"]["test"] = round(time.perf_counter() - began, 1)
     (trained.folder / "checkpoint.safetensors").unlink(missing_ok=True)
     return result
 
 
-def _tested(run: Path, examples: Examples, options: TrainOptions, hits_on: int) -> dict[str, float]:
+def _tested(run: Path, examples: Examples, options: TrainOptions) -> dict[str, float]:
     """The paper's metrics of a run's best model on the test facts, and what its P_neg is made of."""
     model = model_files.load_model(run, choose_device(options.device)).model
     facts, forbidden = _test_facts(examples, run), examples.forbidden(*SPLITS)
     result = rule_masses(model, examples, facts, forbidden, options.longest_rule)
-    result |= hit_rates(model, examples, evenly(facts, hits_on or len(facts)), forbidden, options.longest_rule)
+    result |= hit_rates(model, examples, facts, forbidden, options.longest_rule)
     return result | forbidden_but_deriving(model, examples, facts, options.longest_rule)
 
 

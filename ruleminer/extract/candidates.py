@@ -1,4 +1,8 @@
-"""Candidates: every template's statement run, its results turned into rules, each rule's text once."""
+"""Candidates: every template's statement run, its results turned into rules, each rule's text once.
+
+Templates that refine others come last, and only for predicates with a positive fact of which every rule found so far
+derives some negative as well. Everywhere else a narrower rule would say no more, and there are very many of them.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +15,14 @@ import duckdb
 import pyarrow as pa
 
 from ruleminer.extract.catalog import Catalog
+from ruleminer.extract.cells import Source
+from ruleminer.extract.codes import code_columns
 from ruleminer.extract.compile import Compiled, compile_template
 from ruleminer.extract.spelling import spell_iris
 from ruleminer.rules.canonical import canonical
 from ruleminer.rules.parser import joined
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.templates import Spread, Template
+from ruleminer.rules.templates import Restriction, Spread, Template
 from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Scalar, Term, Variable
 
 
@@ -30,31 +36,58 @@ class Cut:
 
 def find_candidates(
     work: duckdb.DuckDBPyConnection,
+    source: Source,
     catalog: Catalog,
     templates: Sequence[Template],
     progress: Callable[[str, int, int], None] = lambda template, done, total: None,
 ) -> None:
     """Fill `rule(rule, template, text)` and `candidate(fact, rule)`; templates done before are not run again."""
-    compiled = [compile_template(template, catalog) for template in templates]
+    for template in templates:
+        compile_template(template, catalog)  # one that cannot be run is refused before any is
     work.execute("CREATE TABLE IF NOT EXISTS rule (rule INTEGER, template INTEGER, text VARCHAR)")
     work.execute("CREATE TABLE IF NOT EXISTS candidate (fact INTEGER, rule INTEGER)")
     work.execute("CREATE TABLE IF NOT EXISTS searched (template INTEGER)")
     done = {number for (number,) in work.execute("SELECT template FROM searched").fetchall()}
-    if len(done) < len(compiled) and any(atom.spreads for template in templates for atom in template.body):
+    if len(done) < len(templates) and any(atom.spreads for template in templates for atom in template.body):
         spell_iris(work)
     numbers = dict(work.execute("SELECT text, rule FROM rule").fetchall())
-    for index, one in enumerate(compiled):
-        progress(one.template.name, index, len(compiled))
-        if index not in done:
+    order = sorted(range(len(templates)), key=lambda index: templates[index].refines)
+    contradicted: bool | None = None
+    coded: Catalog | None = None
+    for place, index in enumerate(order):
+        template = templates[index]
+        progress(template.name, place, len(templates))
+        if template.refines and contradicted is None:
+            contradicted = _find_contradicted(work, [i for i in order if not templates[i].refines])
+        if index not in done and (contradicted or not template.refines):
+            if coded is None and any(slot.restriction is Restriction.CODE for slot in template.slots()):
+                coded = catalog.with_codes(code_columns(source, catalog))
             work.begin()
             try:
-                _search(work, catalog, one, index, numbers)
+                _search(work, catalog, compile_template(template, coded or catalog), index, numbers)
                 work.execute("INSERT INTO searched VALUES (?)", [index])
                 work.commit()
             except BaseException:
                 work.rollback()
                 raise
-    progress("", len(compiled), len(compiled))
+    progress("", len(templates), len(templates))
+
+
+def _find_contradicted(work: duckdb.DuckDBPyConnection, plain: Sequence[int]) -> bool:
+    """Fill `contradicted(predicate)` by what the plain templates found; whether there is any."""
+    work.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE contradicted AS
+        WITH found AS (
+            SELECT fact, predicate, positive, rule FROM candidate JOIN fact USING (fact) JOIN rule USING (rule)
+            WHERE template IN ({", ".join(map(str, plain)) or "NULL"})),
+        wide AS (SELECT DISTINCT rule, true AS wide FROM found WHERE NOT positive)
+        SELECT DISTINCT predicate FROM (
+            SELECT fact, predicate FROM found LEFT JOIN wide USING (rule) WHERE positive
+            GROUP BY fact, predicate HAVING bool_and(coalesce(wide, false)))
+        """
+    )
+    return _one(work, "SELECT count(*) FROM contradicted") > 0
 
 
 def _search(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
 
 from ruleminer.problem.schema import Schema, Table
 from ruleminer.rules.lexical import family
@@ -21,6 +22,7 @@ class SourceColumn:
     type: ColumnType
     is_key: bool
     is_link: bool
+    is_code: bool = False  # known once somebody has looked: see `codes.py`
 
     @property
     def family(self) -> Kind:
@@ -46,6 +48,10 @@ class Catalog:
     def columns_of(self, table: str) -> list[int]:
         """The ids of a table's columns; none if there is no such table."""
         return [column.id for column in self.by_table.get(table, ())]
+
+    def with_codes(self, codes: Set[int]) -> Catalog:
+        """The same columns, and which of them hold codes."""
+        return Catalog([replace(column, is_code=column.id in codes) for column in self.columns])
 
 
 def catalog_of(schema: Schema) -> Catalog:

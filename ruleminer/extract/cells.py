@@ -133,8 +133,8 @@ def _first_parts(template: Template) -> Iterable[str]:
 def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, number: int) -> dict[Kind, str]:
     """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh."""
     if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
-        conditions = {None: "true", Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
-        where = " OR ".join(conditions[restriction] for restriction in inner.restrictions)
+        conditions: dict[Restriction | None, str] = {Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
+        where = " OR ".join(conditions.get(restriction, "true") for restriction in inner.restrictions)
         work.begin()
         work.execute(
             f"""INSERT INTO reach

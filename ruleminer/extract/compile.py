@@ -4,6 +4,7 @@ The relations a statement speaks of (see `cells.py`, `arguments.py` and `spellin
 
     fact(fact, predicate, arity, arg1, arg2)   argument(fact, pos, val)        the facts, what they are about
     cell(row, col, val, raw)                   spelled(fact, pos, row, term, cols)   the rows, and IRIs made of them
+    contradicted(predicate)                    whose rules so far are too wide: see `candidates.py`
 
 A cell of the database is one row of `cell`, so a place `?C: x` of a template is one alias of `cell`; places of the
 same atom share the row, places of the same variable share the value.
@@ -85,6 +86,8 @@ class _Compiler:
         """The facts of the right arity and predicate, with what each argument is or is spelled by."""
         template = self.template
         self.conditions.append(f"f.arity = {len(template.arguments)}")
+        if template.refines:
+            self.conditions.append("f.predicate IN (SELECT predicate FROM contradicted)")
         if isinstance(template.predicate, str):
             self.conditions.append(f"f.predicate = {exp.Literal.string(template.predicate).sql('duckdb')}")
         definitions = dict(template.definitions)
@@ -163,6 +166,8 @@ class _Compiler:
             columns = [column for column in columns if column.is_key]
         elif name.restriction is Restriction.LINK:
             columns = [column for column in columns if column.is_link]
+        elif name.restriction is Restriction.CODE:
+            columns = [column for column in columns if column.is_code]
         return None if columns is self.catalog.columns else [column.id for column in columns]
 
     def fixed_concatenations(self) -> None:

@@ -173,6 +173,8 @@ def _admits(name: str | Slot, column: SourceColumn) -> bool:
             return column.is_key
         case Restriction.LINK:
             return column.is_link
+        case Restriction.CODE:
+            return column.is_code
         case _:
             return True
 

@@ -111,7 +111,7 @@ def extract(
                 fetch_cells(work, database, catalog, templates, lambda *p: progress("rows", *p))
         with _step(work, "candidates", times) as todo:
             if todo:
-                find_candidates(work, catalog, templates, lambda *p: progress("candidates", *p))
+                find_candidates(work, database, catalog, templates, lambda *p: progress("candidates", *p))
         explain_gaps(work, has_iris=any(atom.spreads for template in templates for atom in template.body))
         cut = cut_candidates(work, options.max_candidates)
         names = [template.name for template in templates]

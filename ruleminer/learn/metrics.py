@@ -34,7 +34,7 @@ BEAM = 10
 HITS = (1, 5, 10)
 _OPEN = 4  # the bit of a prefix under which there are forbidden rules
 _FOLLOW = 1e-6
-_LEVELS = 8  # to follow at once
+_LEVELS = 3  # to follow at once; with more, far more is scored than has any mass
 _PLACES = 10_000  # of tries in a batch
 _BEAM_FACTS = 64  # at once
 

@@ -23,7 +23,8 @@ def read_templates(path: Path | None = None, files: Iterable[str] | None = None)
     """All templates of a folder of `.rules` files, or of one file; of the shipped folder if None.
 
     `files` picks files by name without the suffix (`classes`, `joins`). Files are read in order of name, but
-    templates of fewer atoms come first, since that is the order in which candidates are kept when there are too many.
+    templates of fewer atoms come first and those that refine others last, since that is the order in which candidates
+    are kept when there are too many.
     """
     place = path or shipped_folder()
     if not place.exists():
@@ -47,4 +48,4 @@ def read_templates(path: Path | None = None, files: Iterable[str] | None = None)
             if template.name in templates:
                 raise InputError(f"{file}: a second template called {template.name}")
             templates[template.name] = template
-    return tuple(sorted(templates.values(), key=lambda template: len(template.body)))
+    return tuple(sorted(templates.values(), key=lambda template: (template.refines, len(template.body))))

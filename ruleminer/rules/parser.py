@@ -4,7 +4,7 @@
     item        table "(" column ":" term, ... ")"   |   variable "=" part "++" ...
     term        variable | 12 | 1.5 | true | 2014-05-04 | 2014-05-04T10:00:00 | "text"
     part        "text" | variable
-    template    name ":" rule, with ?slots for names and constants, "?*: a..." and "x = concat(a...)"
+    template    ["refine"] name ":" rule, with ?slots for names and constants, "?*: a..." and "x = concat(a...)"
 
 A name that is not letters, digits, `_` and `-` stands in double quotes, as a text does. `#` starts a comment.
 The parser is by hand, over one regular expression: datasets hold hundreds of thousands of rules.
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import NamedTuple, NoReturn
@@ -67,16 +68,19 @@ def parse_rules(text: str, source: str = "") -> Iterator[Rule]:
 
 
 def parse_templates(text: str, source: str = "") -> Iterator[Template]:
-    """All templates of a text, each `name: rule with slots`."""
+    """All templates of a text, each `name: rule with slots`, perhaps behind the word `refine`."""
     parser = _Parser(text, source)
     seen: set[str] = set()
     while not parser.at("end"):
         label = parser.expect("name", "the name of a template")
+        refines = label.text == "refine" and parser.at("name")
+        if refines:
+            label = parser.take()
         if label.text in seen:
             parser.fail(f"a second template called {label.text}", label)
         seen.add(label.text)
         parser.expect(":", "':' behind the template's name")
-        yield parser.pattern(label.text)
+        yield replace(parser.pattern(label.text), refines=refines)
 
 
 class _Token(NamedTuple):
@@ -172,9 +176,10 @@ class _Parser:
         name = self.take().text[1:]
         if not self.accept("@"):
             return Slot(name)
-        word = self.expect("name", "'key' or 'link' behind '@'")
+        known = " or ".join(f"'{restriction}'" for restriction in Restriction)
+        word = self.expect("name", f"{known} behind '@'")
         if word.text not in (*Restriction,):
-            self.fail(f"expected 'key' or 'link' behind '@', found {word.text}", word)
+            self.fail(f"expected {known} behind '@', found {word.text}", word)
         return Slot(name, Restriction(word.text))
 
     def variable(self, what: str) -> Variable:

@@ -4,8 +4,13 @@
     class-by-iri:   ?H(x) <- ?T(?*: a...), x = concat(a...)
 
 A slot in front of a parenthesis stands for a predicate or a table, before a colon for a column, behind one for
-a constant. `?*: a...` takes as many columns as a concatenation needs. A column slot may be restricted:
-`?C@key` to columns that are a key of their table on their own, `?C@link` to columns that are a foreign key.
+a constant. `?*: a...` takes as many columns as a concatenation needs. A column slot may be restricted: `?C@key` to
+columns that are a key of their table on their own, `?C@link` to columns that are a foreign key, `?C@code` to columns
+of few values that tell kinds of rows apart.
+
+    refine class-by-iri-code:  ?H(x) <- ?T(?*: a..., ?D@code: ?k), x = concat(a...)
+
+A template that refines stands for narrower rules, which are looked for only where the others are too wide.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ class Restriction(StrEnum):
 
     KEY = "key"
     LINK = "link"
+    CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,7 @@ class Template:
     arguments: tuple[Variable, ...]
     body: tuple[AtomPattern, ...]
     definitions: tuple[tuple[Variable, Concat | Spread], ...] = ()
+    refines: bool = False  # looked for only where negatives contradict what the others found
 
     def slots(self) -> Iterator[Slot]:
         """All slots, in reading order, repeats included."""

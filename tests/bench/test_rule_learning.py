@@ -154,7 +154,7 @@ def test_a_training_that_was_interrupted_goes_on_where_it_was(
     monkeypatch.setattr(training, "_CHECKPOINT_SECONDS", 0.0)
     options = replace(TRAINED, out=tmp_path)
     (unit,) = _units("rate", options)[:1]
-    unit = replace(unit, settings={**unit.settings, "kind": "run", "choice": {}, "hits_on": 0})
+    unit = replace(unit, settings={**unit.settings, "kind": "run", "choice": {}})
     monkeypatch.setattr("ruleminer.bench.rule_learning.chosen_rate", lambda settings, records: 0.01)
     seen: list[float] = []
 

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import duckdb
@@ -25,6 +26,7 @@ from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.facts import Fact, fact_table, predicate_facts, united
 from ruleminer.problem.ontology import ontology_of
 from ruleminer.problem.template_files import read_templates
+from ruleminer.rules.parser import parse_templates
 from ruleminer.rules.templates import Template
 from ruleminer.rules.values import Kind
 
@@ -262,6 +264,64 @@ def test_texts_full_of_slashes_and_odd_numbers_do_no_harm(tmp_path: Path) -> Non
     with open_database(url) as database:
         extract(database, facts, read_templates(), tmp_path / "run", GIVEN)
     assert all("P(x) <- t(id: x)" in rules for rules in candidate_sets(tmp_path / "run").values())
+
+
+def kinds_of_wells(folder: Path) -> str:
+    """Wells of three kinds, told by a code, with a column of too many values to be one."""
+    return database_of(
+        folder / "wells.duckdb",
+        "CREATE TABLE well (id INTEGER PRIMARY KEY, kind VARCHAR, dry BOOLEAN, depth INTEGER)",
+        "INSERT INTO well SELECT i, ['OIL', 'GAS', 'WATER'][1 + i % 3], i % 2 = 0, 1000 + i FROM range(60) t(i)",
+    )
+
+
+def wells(predicate: str, numbers: Iterable[int], positive: bool = True) -> list[Fact]:
+    return unary(predicate, *(f"http://x/well/{i}" for i in numbers), positive=positive)
+
+
+def test_where_rules_are_too_wide_they_are_refined_by_codes_and_nowhere_else(tmp_path: Path) -> None:
+    facts = wells("Well", [1, 2, 3]) + wells("Well", [77], positive=False)
+    facts += wells("OilWell", [0, 3, 6]) + wells("OilWell", [1, 2], positive=False)
+    with open_database(kinds_of_wells(tmp_path)) as database:
+        extract(database, fact_table(facts), templates("iris"), tmp_path / "run", GIVEN)
+        extract(database, fact_table(facts), templates("iris")[:4], tmp_path / "plain", GIVEN)
+    sets, plain = candidate_sets(tmp_path / "run"), candidate_sets(tmp_path / "plain")
+    iri = ', x = "http://x/well/" ++ a'
+    for number, kind, dry in ((0, "OIL", "true"), (3, "OIL", "false"), (1, "GAS", "false"), (2, "WATER", "true")):
+        codes = {f"OilWell(x) <- well(id: a, {code}){iri}" for code in (f'kind: "{kind}"', f"dry: {dry}")}
+        name = f"OilWell(http://x/well/{number})"
+        assert sets[name] == plain[name] | codes
+        assert plain[name] == {f"OilWell(x) <- well(id: a){iri}"}
+    assert {name: rules for name, rules in sets.items() if name.startswith("Well")} == {
+        name: rules for name, rules in plain.items() if name.startswith("Well")
+    }
+
+
+def test_a_run_stopped_among_refinements_refines_what_the_others_left(tmp_path: Path) -> None:
+    """The second refining template must not take the first one's rules for the plain ones."""
+    chosen = tuple(
+        parse_templates(
+            """
+            plain:         ?H(x) <- ?T(?*: a...), x = concat(a...)
+            refine coded:  ?H(x) <- ?T(?*: a..., ?D@code: ?k), x = concat(a...)
+            refine twice:  ?H(x) <- ?T(?*: a..., ?D@code: ?k, ?E@code: ?l), x = concat(a...)
+            """
+        )
+    )
+    facts = fact_table(wells("OilWell", [0, 3, 6]) + wells("OilWell", [1, 2], positive=False))
+
+    def stopping(stage: str, what: str, done: int, total: int) -> None:
+        if what == "twice":
+            raise KeyboardInterrupt
+
+    with open_database(kinds_of_wells(tmp_path)) as database:
+        with pytest.raises(KeyboardInterrupt):
+            extract(database, facts, chosen, tmp_path / "run", GIVEN, progress=stopping)
+        extract(database, facts, chosen, tmp_path / "run", GIVEN)
+        extract(database, facts, chosen, tmp_path / "whole", GIVEN)
+    assert candidate_sets(tmp_path / "run") == candidate_sets(tmp_path / "whole")
+    both = 'OilWell(x) <- well(id: a, kind: "OIL", dry: true), x = "http://x/well/" ++ a'
+    assert both in candidate_sets(tmp_path / "run")["OilWell(http://x/well/0)"]
 
 
 class Dying:
