@@ -331,7 +331,7 @@ def validate(
     "ruleminer propose-mappings run --iri 'Person=http://example.org/person/{}' --scenario shop",
 )
 def propose_mappings(
-    run: Annotated[Path, typer.Argument(help="A run folder: extracted, and best trained too.")],
+    run: Annotated[Path, typer.Argument(help="A run folder: extracted, and trained if you like.")],
     db: Annotated[
         str | None, typer.Option("--db", help="The live database, read only; default: the one extracted from.")
     ] = None,

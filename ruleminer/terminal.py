@@ -132,6 +132,8 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
         f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
         f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"
     )
+    if refined := summary.manifest.get("refined"):  # datasets made before there was such a thing lack it
+        line += f"; {len(refined)} predicates refined by codes"
     return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
 
 

@@ -20,7 +20,8 @@ from ruleminer.bench.tables import Cell, Table
 from ruleminer.propose.ranking import MANY
 
 Step = tuple[int, float]  # examples per predicate, and the share of them that is wrong
-NAMES = ("same", "synonym", "abbreviated", "opaque")
+NAMES = ("same", "abbreviated", "synonym", "opaque")  # ever farther from the ontology's
+_ACROSS = 3  # panels of a picture side by side
 NPD = "npd"
 _STYLES = {
     "coverage": ("#757575", "s", "--"),
@@ -197,8 +198,13 @@ def _style(ranker: str) -> tuple[str, str, str]:
 
 def _examples_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:
     groups = _groups(records)
-    figure, axes = plt.subplots(1, len(groups), figsize=(3.3 * len(groups), 3.6), sharey=True, squeeze=False)
-    for axis, (name, own) in zip(axes[0], groups.items(), strict=True):
+    across = min(len(groups), _ACROSS)
+    down = -(-len(groups) // across)
+    size = (3.6 * across, 0.8 + 2.8 * down)
+    figure, axes = plt.subplots(down, across, figsize=size, sharey=True, squeeze=False)
+    for axis in axes.flat[len(groups) :]:
+        axis.remove()
+    for axis, (name, own) in zip(axes.flat, groups.items(), strict=False):
         for ranker in _rankers(records):
             _line(axis, [_mean(own, step, ranker) for step in steps], ranker)
         axis.set_xticks(range(len(steps)), [str(examples) for examples, _ in steps])
@@ -222,10 +228,9 @@ def _names_picture(records: Sequence[Record], steps: Sequence[Step], folder: Pat
 
 
 def _save_panels(figure: Figure, folder: Path, name: str) -> Path:
-    """Panels side by side share one axis of F1 and one legend."""
-    first = figure.axes[0]
-    first.set_ylabel("F1 of the mapping")
-    first.set_ylim(0, 1.02)
+    """Panels share one axis of F1 and one legend."""
+    figure.supylabel("F1 of the mapping", fontsize=10)
+    figure.axes[0].set_ylim(0, 1.02)
     handles, labels = zip(*_entries(figure), strict=True)
     columns = max(1, int(figure.get_figwidth() // (0.7 + 0.075 * max(map(len, labels)))))  # inches
     figure.legend(handles, labels, frameon=False, loc="outside upper center", ncols=columns)

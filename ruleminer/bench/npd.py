@@ -24,7 +24,7 @@ TITLES = {
 }
 TRAINING = {
     AUTHORS: {"updates": 1000, "passes": 6},
-    OWN: {"updates": 2000, "passes": 8, "longest_rule": 128},
+    OWN: {"updates": 2000, "passes": 6, "longest_rule": 128},
 }
 TUNING = {"updates": 340, "passes": 2}
 

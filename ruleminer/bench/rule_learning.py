@@ -12,7 +12,6 @@ training that was interrupted goes on from its last checkpoint.
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +38,7 @@ from ruleminer.extract.dataset import FOLDER as DATASET
 from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import model_files
 from ruleminer.learn.batches import pass_batches
+from ruleminer.learn.curve import read_curve
 from ruleminer.learn.display import Display
 from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
 from ruleminer.learn.metrics import ceilings, hit_rates, rule_masses
@@ -203,14 +203,13 @@ def measure_training(run: Path, options: TrainOptions, tick: Tick, *, tested: bo
                 raise
             training = Training(run, options, team, display, resume=False)  # it was begun on other data
         trained = training.run()
-    lines = [json.loads(line) for line in (trained.folder / "metrics.jsonl").read_text("utf-8").splitlines()]
     result: dict[str, Any] = {
         "learning_rate": options.learning_rate,
         "gain": trained.p_pos - trained.p_neg,
         "updates": trained.updates,
         "reason": trained.reason,
         "parameters": trained.parameters,
-        "curve": [[line["update"], line["p_pos"], line["p_neg"]] for line in lines],
+        "curve": [[point.update, point.p_pos, point.p_neg] for point in read_curve(trained.folder)],
         "took": {"train": round(trained.seconds, 1)},
     }
     if tested:

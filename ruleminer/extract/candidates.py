@@ -42,52 +42,56 @@ def find_candidates(
     progress: Callable[[str, int, int], None] = lambda template, done, total: None,
 ) -> None:
     """Fill `rule(rule, template, text)` and `candidate(fact, rule)`; templates done before are not run again."""
-    for template in templates:
-        compile_template(template, catalog)  # one that cannot be run is refused before any is
+    compiled = [compile_template(template, catalog) for template in templates]
     work.execute("CREATE TABLE IF NOT EXISTS rule (rule INTEGER, template INTEGER, text VARCHAR)")
     work.execute("CREATE TABLE IF NOT EXISTS candidate (fact INTEGER, rule INTEGER)")
     work.execute("CREATE TABLE IF NOT EXISTS searched (template INTEGER)")
+    work.execute("CREATE TABLE IF NOT EXISTS contradicted (predicate VARCHAR)")
     done = {number for (number,) in work.execute("SELECT template FROM searched").fetchall()}
     if len(done) < len(templates) and any(atom.spreads for template in templates for atom in template.body):
         spell_iris(work)
     numbers = dict(work.execute("SELECT text, rule FROM rule").fetchall())
-    order = sorted(range(len(templates)), key=lambda index: templates[index].refines)
-    contradicted: bool | None = None
-    coded: Catalog | None = None
-    for place, index in enumerate(order):
+    plain = [index for index, template in enumerate(templates) if not template.refines]
+    for place, index in enumerate([*plain, *(i for i in range(len(templates)) if i not in plain)]):
         template = templates[index]
         progress(template.name, place, len(templates))
-        if template.refines and contradicted is None:
-            contradicted = _find_contradicted(work, [i for i in order if not templates[i].refines])
-        if index not in done and (contradicted or not template.refines):
-            if coded is None and any(slot.restriction is Restriction.CODE for slot in template.slots()):
-                coded = catalog.with_codes(code_columns(source, catalog))
-            work.begin()
-            try:
-                _search(work, catalog, compile_template(template, coded or catalog), index, numbers)
-                work.execute("INSERT INTO searched VALUES (?)", [index])
-                work.commit()
-            except BaseException:
-                work.rollback()
-                raise
+        if place == len(plain):
+            _find_contradicted(work, plain)
+        if index in done or (template.refines and not _one(work, "SELECT count(*) FROM contradicted")):
+            continue
+        statement = compiled[index]
+        if any(slot.restriction is Restriction.CODE for slot in template.slots()):
+            statement = compile_template(template, catalog.with_codes(code_columns(work, source, catalog)))
+        work.begin()
+        try:
+            _search(work, catalog, statement, index, numbers)
+            work.execute("INSERT INTO searched VALUES (?)", [index])
+            work.commit()
+        except BaseException:
+            work.rollback()
+            raise
     progress("", len(templates), len(templates))
 
 
-def _find_contradicted(work: duckdb.DuckDBPyConnection, plain: Sequence[int]) -> bool:
-    """Fill `contradicted(predicate)` by what the plain templates found; whether there is any."""
+def _find_contradicted(work: duckdb.DuckDBPyConnection, plain: Sequence[int]) -> None:
+    """Fill `contradicted(predicate)` by what the plain templates found."""
     work.execute(
         f"""
-        CREATE OR REPLACE TEMP TABLE contradicted AS
+        CREATE OR REPLACE TABLE contradicted AS
         WITH found AS (
             SELECT fact, predicate, positive, rule FROM candidate JOIN fact USING (fact) JOIN rule USING (rule)
-            WHERE template IN ({", ".join(map(str, plain)) or "NULL"})),
+            WHERE template IN ({", ".join(map(str, plain))})),
         wide AS (SELECT DISTINCT rule, true AS wide FROM found WHERE NOT positive)
         SELECT DISTINCT predicate FROM (
             SELECT fact, predicate FROM found LEFT JOIN wide USING (rule) WHERE positive
             GROUP BY fact, predicate HAVING bool_and(coalesce(wide, false)))
         """
     )
-    return _one(work, "SELECT count(*) FROM contradicted") > 0
+
+
+def refined_predicates(work: duckdb.DuckDBPyConnection) -> list[str]:
+    """The predicates for which templates that refine others were searched."""
+    return [name for (name,) in work.execute("SELECT predicate FROM contradicted ORDER BY 1").fetchall()]
 
 
 def _search(

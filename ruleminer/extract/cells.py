@@ -25,7 +25,7 @@ from ruleminer.rules.values import Kind, Variable
 
 Progress = Callable[[str, int, int], None]
 
-_TRIES = 3
+TRIES = 3
 
 
 class Source(Protocol):
@@ -33,7 +33,7 @@ class Source(Protocol):
 
     @property
     def dialect(self) -> str: ...
-    def arrow(self, sql: str, parameters: Sequence[object] = ()) -> pa.RecordBatchReader: ...
+    def arrow(self, sql: str, params: Sequence[object] | None = None) -> pa.RecordBatchReader: ...
 
 
 def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
@@ -133,8 +133,9 @@ def _first_parts(template: Template) -> Iterable[str]:
 def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, number: int) -> dict[Kind, str]:
     """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh."""
     if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
-        conditions: dict[Restriction | None, str] = {Restriction.KEY: "is_key", Restriction.LINK: "is_link"}
-        where = " OR ".join(conditions.get(restriction, "true") for restriction in inner.restrictions)
+        # Which columns hold codes is not known before the rows are.
+        conditions = {None: "true", Restriction.KEY: "is_key", Restriction.LINK: "is_link", Restriction.CODE: "true"}
+        where = " OR ".join(conditions[restriction] for restriction in inner.restrictions)
         work.begin()
         work.execute(
             f"""INSERT INTO reach
@@ -178,7 +179,7 @@ def _store(
     keys = ", ".join(f"k{column.id}" for column in columns)
     raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
     ids = ", ".join(str(column.id) for column in columns)
-    for attempt in range(1, _TRIES + 1):
+    for attempt in range(1, TRIES + 1):
         lost: list[ConnectionLostError] = []
         work.begin()
         try:
@@ -203,7 +204,7 @@ def _store(
         except (ConnectionLostError, duckdb.Error) as error:
             work.rollback()
             cause = lost[0] if lost else error
-            if attempt == _TRIES or not isinstance(cause, ConnectionLostError):
+            if attempt == TRIES or not isinstance(cause, ConnectionLostError):
                 raise cause from None
         except BaseException:
             work.rollback()

@@ -26,7 +26,7 @@ from sqlglot import __version__ as sqlglot_version  # type: ignore[attr-defined]
 import ruleminer
 from ruleminer.errors import InputError
 from ruleminer.extract.arguments import load_facts
-from ruleminer.extract.candidates import cut_candidates, find_candidates
+from ruleminer.extract.candidates import cut_candidates, find_candidates, refined_predicates
 from ruleminer.extract.catalog import Catalog, catalog_of
 from ruleminer.extract.cells import count_fetched, create_tables, fetch_cells
 from ruleminer.extract.dataset import FOLDER, read_dataset, write_dataset
@@ -79,6 +79,8 @@ def extract(
     """Write `OUT/dataset` and return its path."""
     if not templates:
         raise InputError("no templates: nothing could be extracted")
+    if all(template.refines for template in templates):
+        raise InputError("all templates refine others, and there are none to refine: add one without the word refine")
     if examples.num_rows == 0:
         raise InputError("no examples: extraction starts from facts that are known to hold")
     started = time.time()
@@ -125,6 +127,7 @@ def extract(
             "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
             "counts": _counts(work, names, catalog),
             "cut": asdict(cut),
+            "refined": refined_predicates(work),
             "rows_fetched": count_fetched(work),
             "versions": {
                 "python": platform.python_version(),

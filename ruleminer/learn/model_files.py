@@ -25,6 +25,7 @@ from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import Size, Transformer
 
 FOLDER = "model"
+_RESUMED = ("dataset", "options", "size", "longest_input", "longest_rule")  # what resuming reads of a config
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,7 @@ def load_model(run: Path, device: torch.device | str = "cpu") -> SavedModel:
         model = new_model(config)
         model.load_state_dict(load_file(folder / "model.safetensors"))
     except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"the model in {folder} is damaged ({reason}): train it anew") from None
+        raise InputError(f"the model in {folder} is damaged ({_reason(error)}): train it anew") from None
     return SavedModel(model.to(device).eval(), tokens, config)
 
 
@@ -62,10 +62,11 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The config.json of a training that is to go on."""
     try:
         config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
-        config["dataset"], config["options"]  # what resuming compares
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{folder / 'config.json'} is damaged ({reason}): train anew with --force") from None
+        missing = [name for name in _RESUMED if name not in config]
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{folder / 'config.json'} is damaged ({_reason(error)}): train anew with --force") from None
+    if missing:
+        raise InputError(f"{folder / 'config.json'} is damaged (no {missing[0]} in it): train anew with --force")
     return config
 
 
@@ -74,8 +75,11 @@ def read_tokens(folder: Path) -> Tokens:
     try:
         return Tokens((folder / "tokens.model").read_bytes())
     except (OSError, RuntimeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{folder / 'tokens.model'} is damaged ({reason}): train anew with --force") from None
+        raise InputError(f"{folder / 'tokens.model'} is damaged ({_reason(error)}): train anew with --force") from None
+
+
+def _reason(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def refuse_to_replace(run: Path) -> None:
@@ -99,7 +103,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             note = json.loads((file.metadata() or {}).get("note", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
     except (OSError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} cannot be read ({str(error).splitlines()[0]}): train anew without --resume") from None
+        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew without --resume") from None
 
 
 def write_text(path: Path, text: str) -> None:

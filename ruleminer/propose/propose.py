@@ -79,10 +79,16 @@ def propose(
     notes: list[str] = []
     scorer = _scorer(request, dataset, notes)
     ranker = _ranker(request, scorer)
+    own_model = request.model is None or request.model.resolve() == request.run.resolve()
+    if own_model and ranker is Ranker.NEURAL:
+        notes.append(
+            "the run's own model knows of these examples only: the neural ranker hears it for terms without examples, "
+            "and is the evidence ranker elsewhere; --model asks one that learnt from other schemas"
+        )
     seconds: dict[str, float] = {}
     notes += [*_misfits(dataset, database), *_cut(dataset)]
     extensions = Extensions(database)
-    judge = Judge(ontology, extensions, scorer, own_model=request.model is None)
+    judge = Judge(ontology, extensions, scorer, own_model=own_model)
     with _timed(seconds, "pool"):
         progress("pool", "", 0, 1)
         pools = dataset_pools(dataset)

@@ -1,8 +1,9 @@
 """Refinement: what do the examples of a rule have in common that its other facts have not?
 
-A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so; to try every code
-with every template would drown it. So the best rules of a pool are looked at again, with the examples at hand: a
-column of few values that says the same for most of them makes a rule of its own, which then competes like the others.
+A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so, or where
+negatives contradict all others; to try every code with every template would drown it. So the best rules of a pool are
+looked at again, with the examples at hand: a column of few values that says the same for most of them makes a rule of
+its own, which then competes like the others.
 """
 
 from __future__ import annotations

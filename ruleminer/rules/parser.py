@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import NamedTuple, NoReturn
@@ -80,7 +79,7 @@ def parse_templates(text: str, source: str = "") -> Iterator[Template]:
             parser.fail(f"a second template called {label.text}", label)
         seen.add(label.text)
         parser.expect(":", "':' behind the template's name")
-        yield replace(parser.pattern(label.text), refines=refines)
+        yield parser.pattern(label.text, refines)
 
 
 class _Token(NamedTuple):
@@ -136,7 +135,7 @@ class _Parser:
             self.fail(f"expected {what}, found {self.token.text}", self.token)
         return self.take()
 
-    def pattern(self, name: str) -> Template:
+    def pattern(self, name: str, refines: bool = False) -> Template:
         """One rule or template body; the label has been read."""
         start = self.token
         predicate = self.name("a predicate")
@@ -159,7 +158,7 @@ class _Parser:
                 atoms.append(self.atom(subject))
             if not self.accept(","):
                 break
-        template = Template(name, predicate, tuple(arguments), tuple(atoms), tuple(definitions))
+        template = Template(name, predicate, tuple(arguments), tuple(atoms), tuple(definitions), refines)
         problem = binding_problem(template)
         if problem:
             self.fail(problem, start)
@@ -176,10 +175,9 @@ class _Parser:
         name = self.take().text[1:]
         if not self.accept("@"):
             return Slot(name)
-        known = " or ".join(f"'{restriction}'" for restriction in Restriction)
-        word = self.expect("name", f"{known} behind '@'")
+        word = self.expect("name", "'key', 'link' or 'code' behind '@'")
         if word.text not in (*Restriction,):
-            self.fail(f"expected {known} behind '@', found {word.text}", word)
+            self.fail(f"expected 'key', 'link' or 'code' behind '@', found {word.text}", word)
         return Slot(name, Restriction(word.text))
 
     def variable(self, what: str) -> Variable:

@@ -13,10 +13,13 @@ from ruleminer.extract.arguments import load_facts
 from ruleminer.extract.candidates import find_candidates
 from ruleminer.extract.catalog import Catalog, catalog_of
 from ruleminer.extract.cells import create_tables, fetch_cells
+from ruleminer.extract.dataset import read_dataset
 from ruleminer.extract.oracle import candidates, load_rows
+from ruleminer.extract.pipeline import ExtractOptions, extract
+from ruleminer.extract.sampling import Negatives
 from ruleminer.problem.copy import copy_database
 from ruleminer.problem.database import Database, open_database
-from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.facts import Fact, fact_table, facts_of
 from ruleminer.problem.template_files import read_templates
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.parser import parse_templates
@@ -44,6 +47,8 @@ joined-by-code:  ?H(x, y) <- ?T(?C: x, ?D@code: z), ?L(?E: z, ?F@code: w), ?U(?G
 number-constant: ?H(x) <- ?T(?C: x, price: 2.5)
 mirror:          ?H(x, x) <- ?T(?C: x)
 """
+
+GIVEN = ExtractOptions(positives=None, negatives=Negatives.NONE)
 
 
 def engine_candidates(
@@ -97,7 +102,7 @@ def with_obvious_codes(database: Database) -> Catalog:
     codes = set()
     for column in catalog.columns:
         values = {row.texts[column] for row in rows if column in row.texts}
-        few = 2 <= len(values) <= 32 and len(values) < sum(row.table == column.table for row in rows)
+        few = 2 <= len(values) <= 32 and len(values) < sum(column in row.texts for row in rows)
         if few and column.type.kind in (Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN):
             codes |= set() if column.is_key or column.is_link else {column.id}
     return catalog.with_codes(codes)
@@ -119,6 +124,35 @@ def assert_equal_to_oracle(database: Database, seed: int) -> None:
         if not count:
             silent.append(template.name)
     assert len(silent) <= 3, f"the test says nothing about {silent}: no fact has a candidate of them"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_refined_is_what_every_rule_of_a_positive_contradicts(seed: int, tmp_path: Path) -> None:
+    """Half of the facts are said not to hold; which predicates are then too wide, by the oracle's sets."""
+    plain, refining = parse_templates("plain: ?H(x) <- ?T(?C: x)\nrefine coded: ?H(x) <- ?T(?C: x, ?D@code: ?k)")
+    dice = random.Random(seed)
+    known = [str(number) for number in range(8)] + ["a", "b", "OIL"]
+    facts = [
+        Fact(f"P{predicate}", (text,), (None,), dice.random() < predicate / 8)
+        for predicate in range(9)
+        for text in known
+    ]
+    with open_database(in_duckdb(tmp_path / "world.duckdb", seed)) as database:
+        rows = load_rows(database, with_obvious_codes(database))
+        extract(database, fact_table(facts), [plain, refining], tmp_path / "run", GIVEN)
+    sets = {fact: candidates(fact, plain, rows) for fact in facts}
+    wide = set[str]().union(*(rules for fact, rules in sets.items() if not fact.positive))
+    refined = {fact.predicate for fact, rules in sets.items() if fact.positive and rules and rules <= wide}
+    assert 0 < len(refined) < 9, "some are too wide and some are not"
+    dataset = read_dataset(tmp_path / "run")
+    assert dataset.manifest["refined"] == sorted(refined)
+    texts = dataset.rules["text"].to_pylist()
+    found: dict[Fact, set[str]] = {fact: set() for fact in facts}
+    written = list(facts_of(dataset.facts))
+    for fact, rule in zip(*(dataset.candidates[name].to_pylist() for name in ("fact", "rule")), strict=True):
+        found[written[fact]].add(texts[rule])
+    for fact in facts:
+        assert found[fact] == sets[fact] | (candidates(fact, refining, rows) if fact.predicate in refined else set())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -324,6 +324,20 @@ def test_a_run_stopped_among_refinements_refines_what_the_others_left(tmp_path: 
     assert both in candidate_sets(tmp_path / "run")["OilWell(http://x/well/0)"]
 
 
+def test_templates_that_only_refine_are_refused(tmp_path: Path) -> None:
+    refining = [template for template in templates("iris") if template.refines]
+    with open_database(kinds_of_wells(tmp_path)) as database, pytest.raises(InputError, match="none to refine"):
+        extract(database, fact_table(wells("Well", [1])), refining, tmp_path / "run", GIVEN)
+    assert not (tmp_path / "run").exists()
+
+
+def test_without_negatives_nothing_is_refined_and_no_code_is_counted(tmp_path: Path) -> None:
+    with open_database(kinds_of_wells(tmp_path)) as database:
+        dying = Dying(database, 1)  # the one scan for rows
+        extract(dying, fact_table(wells("OilWell", [0, 3])), templates("iris"), tmp_path / "run", GIVEN)  # type: ignore[arg-type]
+    assert read_dataset(tmp_path / "run").manifest["refined"] == []
+
+
 class Dying:
     """A database that is gone for good after some statements."""
 

@@ -142,7 +142,7 @@ def test_ways_of_naming_are_ever_further_from_the_ontology() -> None:
 
 
 def test_nearly_all_true_rules_have_the_shape_of_a_template() -> None:
-    """The rest are restructured: classes named by IRI and told by a code, links narrowed to a class told by one."""
+    """The rest are restructured: links narrowed to a class told by a code."""
     templates = read_templates()
     assert any(slot.restriction is Restriction.KEY for template in templates for slot in template.slots())
     others: list[tuple[str, Rule]] = []
