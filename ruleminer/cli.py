@@ -242,7 +242,10 @@ def train(
     force: Annotated[bool, typer.Option("--force", help="Train anew where there is a model already.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     threads: Annotated[int | None, typer.Option(help="CPU threads; default: the cores.")] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Stop after so many minutes, with what is learned.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Stop after so many minutes in all, earlier sessions included, with what is learned."),
+    ] = None,
     precision: Annotated[str, typer.Option(help="float32 or bf16.")] = "float32",
     compile_model: Annotated[bool, typer.Option("--compile", help="Compile the model first (pays on a GPU).")] = False,
     quiet: QuietOption = False,

@@ -123,6 +123,9 @@ def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
     return tables
 
 
+_NAMED = 3  # predicates of a kind
+
+
 def dataset_line(folder: Path, summary: DatasetSummary) -> str:
     """A dataset in one line."""
     positives = sum(p.positives for p in summary.predicates)
@@ -132,8 +135,10 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
         f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
         f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"
     )
-    if refined := summary.manifest.get("refined"):  # datasets made before there was such a thing lack it
-        line += f"; {len(refined)} predicates refined by codes"
+    for what in ("refined", "too_wide"):  # datasets made before there was such a thing lack them
+        if names := summary.manifest.get(what):
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            line += f"; {what.replace('_', ' ')}: {', '.join(names[:_NAMED])}{more}"
     return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
 
 

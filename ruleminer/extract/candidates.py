@@ -89,9 +89,21 @@ def _find_contradicted(work: duckdb.DuckDBPyConnection, plain: Sequence[int]) ->
     )
 
 
-def refined_predicates(work: duckdb.DuckDBPyConnection) -> list[str]:
-    """The predicates for which templates that refine others were searched."""
-    return [name for (name,) in work.execute("SELECT predicate FROM contradicted ORDER BY 1").fetchall()]
+def refined_predicates(work: duckdb.DuckDBPyConnection, templates: Sequence[Template]) -> dict[str, list[str]]:
+    """The predicates whose rules were too wide: `refined` by narrower ones, or `too_wide` still, for there are none."""
+    refining = ", ".join(str(index) for index, template in enumerate(templates) if template.refines) or "NULL"
+    rows = work.execute(
+        f"""
+        SELECT predicate, predicate IN (
+            SELECT predicate FROM candidate JOIN fact USING (fact) JOIN rule USING (rule)
+            WHERE template IN ({refining}))
+        FROM contradicted ORDER BY 1
+        """
+    ).fetchall()
+    return {
+        "refined": [name for name, narrower in rows if narrower],
+        "too_wide": [name for name, narrower in rows if not narrower],
+    }
 
 
 def _search(

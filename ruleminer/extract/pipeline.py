@@ -34,6 +34,7 @@ from ruleminer.extract.sampling import Negatives, sample_facts
 from ruleminer.extract.unexplained import explain_gaps
 from ruleminer.problem.database import Database
 from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.schema import Schema
 from ruleminer.rules.templates import Template
 
 WORK = ".extract"
@@ -83,6 +84,7 @@ def extract(
         raise InputError("all templates refine others, and there are none to refine: add one without the word refine")
     if examples.num_rows == 0:
         raise InputError("no examples: extraction starts from facts that are known to hold")
+    _check_names(templates, database.schema, examples)
     started = time.time()
     times: dict[str, float] = {}
     schema = database.schema
@@ -127,7 +129,7 @@ def extract(
             "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
             "counts": _counts(work, names, catalog),
             "cut": asdict(cut),
-            "refined": refined_predicates(work),
+            **refined_predicates(work, templates),
             "rows_fetched": count_fetched(work),
             "versions": {
                 "python": platform.python_version(),
@@ -141,6 +143,23 @@ def extract(
         folder = write_dataset(work, out, names, schema, manifest, examples, ontology)
     shutil.rmtree(out / WORK, ignore_errors=True)
     return folder
+
+
+def _check_names(templates: Sequence[Template], schema: Schema, examples: pa.Table) -> None:
+    """Refuse a template that names a table, a column or a predicate which nobody has heard of."""
+    for template in templates:
+        predicates = examples["predicate"].unique().to_pylist()
+        if isinstance(template.predicate, str) and template.predicate not in predicates:
+            raise InputError(f"template {template.name}: there is no example of {template.predicate}")
+        for atom in template.body:
+            if isinstance(atom.table, str) and atom.table not in schema:
+                raise InputError(f"template {template.name}: the database has no table {atom.table}")
+            tables = [schema.table(atom.table)] if isinstance(atom.table, str) else schema.tables
+            known = {column.name for table in tables for column in table.columns}
+            for name, _ in atom.columns:
+                if isinstance(name, str) and name not in known:
+                    place = f"table {atom.table} has" if isinstance(atom.table, str) else "the database has"
+                    raise InputError(f"template {template.name}: {place} no column {name}")
 
 
 def _plan(

@@ -93,7 +93,8 @@ def summarise(run: Path, most_rules: int = 3) -> DatasetSummary:
             """
             SELECT predicate, positive, count(*), reason,
                    min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
-            FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason ORDER BY ALL
+            FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason
+            ORDER BY positive DESC, predicate, reason
             """
         ).fetchall()
     return DatasetSummary(

@@ -103,7 +103,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             note = json.loads((file.metadata() or {}).get("note", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
     except (OSError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew without --resume") from None
+        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew with --force") from None
 
 
 def write_text(path: Path, text: str) -> None:

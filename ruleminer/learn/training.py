@@ -260,7 +260,7 @@ class Training:
         elif limit and seconds > 60 * limit:
             if progress.loss_facts:  # updates that nobody has validated yet
                 self._validate()
-            progress.finished = f"{_TIME_IS_UP} of {limit:g} minutes"
+            progress.finished = f"{_TIME_IS_UP} of {limit:g} min, earlier sessions included"
 
     def _finish(self) -> TrainResult:
         progress, best = self.progress, self.progress.best_line

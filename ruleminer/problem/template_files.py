@@ -48,4 +48,6 @@ def read_templates(path: Path | None = None, files: Iterable[str] | None = None)
             if template.name in templates:
                 raise InputError(f"{file}: a second template called {template.name}")
             templates[template.name] = template
+    if not templates:
+        raise InputError(f"no templates in {place}: each is `name: rule with slots`, see docs/rules.md")
     return tuple(sorted(templates.values(), key=lambda template: (template.refines, len(template.body))))

@@ -108,14 +108,10 @@ def calibrated(found: Sequence[Trial]) -> Calibration | None:
         if own.any():
             a, b = _curve(x[~own], outcome[~own])
             fitted[own] = expit(a * x[own] + b)
-    return Calibration(
-        round(slope, 4),
-        round(shift, 4),
-        len(found),
-        _error(raw, outcome),
-        _error(fitted, outcome),
-        tuple(_bins(fitted, outcome)),
-    )
+    before, after = _error(raw, outcome), _error(fitted, outcome)
+    if after > before:  # what was learnt from some predicates misleads about others: the posterior as it is
+        slope, shift, fitted, after = 1.0, 0.0, raw, before
+    return Calibration(round(slope, 4), round(shift, 4), len(found), before, after, tuple(_bins(fitted, outcome)))
 
 
 def _curve(x: Floats, outcome: Floats) -> tuple[float, float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import Ontology, OntologyClass, Term
@@ -58,7 +59,7 @@ def describe(
         negatives=len(pool.negatives),
         pooled=len(pool.rules),
         posterior=posterior,
-        confidence=_within(confidence(calibration, posterior), int(covered.sum()), len(pool.positives)),
+        confidence=_within(confidence(calibration, posterior), covered, hit[~pool.drawn]),
         rules=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in chosen),
         alternatives=tuple(_evidence(judged, ranking, extensions, i, chosen) for i in others),
         choices=tuple(_choice(judged, one, extensions) for one in rankings.values()),
@@ -118,9 +119,15 @@ def nothing(term: Term, reason: str) -> Proposal:
     )
 
 
-def _within(confidence: float | None, derived: int, positives: int) -> float | None:
-    """No more than the share of the examples that the proposal derives: what it misses, it may miss elsewhere."""
-    return None if confidence is None else min(confidence, (derived + 1) / (positives + 1))
+def _within(confidence: float | None, covered: NDArray[np.bool_], hit: NDArray[np.bool_]) -> float | None:
+    """No more than the share of the examples that the proposal derives: what it misses, it may miss elsewhere.
+
+    And no more than the share of right ones among the given facts that it derives.
+    """
+    if confidence is None:
+        return None
+    derived = int(covered.sum())
+    return min(confidence, (derived + 1) / (len(covered) + 1), (derived + 1) / (derived + int(hit.sum()) + 1))
 
 
 def kind_of_term(term: Term) -> str:

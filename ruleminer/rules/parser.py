@@ -72,13 +72,13 @@ def parse_templates(text: str, source: str = "") -> Iterator[Template]:
     seen: set[str] = set()
     while not parser.at("end"):
         label = parser.expect("name", "the name of a template")
-        refines = label.text == "refine" and parser.at("name")
+        refines = label.text == "refine"
         if refines:
-            label = parser.take()
+            label = parser.expect("name", "the template's name behind 'refine'")
         if label.text in seen:
             parser.fail(f"a second template called {label.text}", label)
         seen.add(label.text)
-        parser.expect(":", "':' behind the template's name")
+        parser.expect(":", f"':' behind {label.text} (only 'refine' may stand before a template's name)")
         yield parser.pattern(label.text, refines)
 
 

@@ -29,6 +29,7 @@ from ruleminer.problem.template_files import read_templates
 from ruleminer.rules.parser import parse_templates
 from ruleminer.rules.templates import Template
 from ruleminer.rules.values import Kind
+from ruleminer.terminal import dataset_line
 
 GIVEN = ExtractOptions(positives=None, negatives=Negatives.NONE)
 
@@ -328,6 +329,34 @@ def test_templates_that_only_refine_are_refused(tmp_path: Path) -> None:
     refining = [template for template in templates("iris") if template.refines]
     with open_database(kinds_of_wells(tmp_path)) as database, pytest.raises(InputError, match="none to refine"):
         extract(database, fact_table(wells("Well", [1])), refining, tmp_path / "run", GIVEN)
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_no_code_can_narrow_is_told(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path / "d.duckdb", "CREATE TABLE well AS SELECT i AS id, 1000 + i AS depth FROM range(60) t(i)"
+    )
+    facts = wells("OilWell", [0, 3, 6]) + wells("OilWell", [1, 2], positive=False)
+    with open_database(url) as database:
+        folder = extract(database, fact_table(facts), templates("iris"), tmp_path / "run", GIVEN)
+    manifest = read_dataset(tmp_path / "run").manifest
+    assert (manifest["refined"], manifest["too_wide"]) == ([], ["OilWell"])
+    assert "too wide: OilWell" in dataset_line(folder, summarise(tmp_path / "run"))
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        ("t: ?H(x) <- wel(id: x)", "template t: the database has no table wel"),
+        ("t: ?H(x) <- well(knd: x)", "template t: table well has no column knd"),
+        ("t: ?H(x) <- ?T(?C: x, knd: ?k)", "template t: the database has no column knd"),
+        ("t: Oilwel(x) <- ?T(?C: x)", "template t: there is no example of Oilwel"),
+    ],
+)
+def test_templates_that_name_what_is_not_there_are_refused(template: str, message: str, tmp_path: Path) -> None:
+    with open_database(kinds_of_wells(tmp_path)) as database, pytest.raises(InputError) as caught:
+        extract(database, fact_table(unary("OilWell", "1")), tuple(parse_templates(template)), tmp_path / "run", GIVEN)
+    assert str(caught.value) == message
     assert not (tmp_path / "run").exists()
 
 

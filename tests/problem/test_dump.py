@@ -165,7 +165,7 @@ def test_schemas_of_one_database_do_not_disturb_each_other(target: str, tmp_path
     path = written(tmp_path, SMALL)
     load_dump(path, target)
     load_dump(path, target, schema="second")
-    with pytest.raises(DatabaseError, match=r"schema 'shop' of .* has tables already: allow to replace it"):
+    with pytest.raises(DatabaseError, match=r"schema 'shop' of .* has tables already: --replace replaces it"):
         load_dump(path, target)
     changed = written(tmp_path, SMALL.replace("Ada", "Eve"))
     load_dump(changed, target, replace=True)

@@ -53,6 +53,14 @@ def test_a_higher_posterior_never_means_less_confidence() -> None:
     assert all(0.0 <= c <= 1.0 for c in told if c is not None)
 
 
+def test_a_curve_that_misleads_about_other_predicates_is_not_used() -> None:
+    """Of two predicates one is always right and one never, at the same posterior: each says nothing of the other."""
+    found = calibrated([Trial("right", 0.5, 1.0)] * 7 + [Trial("wrong", 0.5, 0.0)] * 7)
+    assert found is not None
+    assert (found.slope, found.shift, found.error) == (1.0, 0.0, found.error_before)
+    assert confidence(found, 0.3) == pytest.approx(0.3)
+
+
 def test_the_bins_hold_every_trial_once() -> None:
     found = calibrated([Trial(f"P{i % 7}", p, float(i % 2)) for i, p in enumerate(np.linspace(0, 1, 97))])
     assert found is not None

@@ -14,7 +14,7 @@ from ruleminer.propose.extensions import Extensions, body_of
 from ruleminer.propose.judge import Judge
 from ruleminer.propose.pool import CandidateSet, pool_of
 from ruleminer.propose.prior import PriorWeights
-from ruleminer.propose.proposals import Proposal
+from ruleminer.propose.proposals import Calibration, Proposal
 from ruleminer.propose.ranking import Ranker
 from ruleminer.rules.parser import parse_rule
 from tests.propose.worlds import ontology_of_classes
@@ -41,7 +41,12 @@ def extensions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Extensions]
         yield Extensions(database)
 
 
-def told(extensions: Extensions, positives: Sequence[int], negatives: Sequence[int] = ()) -> Proposal:
+def told(
+    extensions: Extensions,
+    positives: Sequence[int],
+    negatives: Sequence[int] = (),
+    calibration: Calibration | None = None,
+) -> Proposal:
     def candidates(fact: int) -> CandidateSet:
         rules = [parse_rule(text) for text, facts in RULES.items() if fact in facts]
         return CandidateSet((str(fact),), {body_of(rule): rule for rule in rules})
@@ -51,7 +56,7 @@ def told(extensions: Extensions, positives: Sequence[int], negatives: Sequence[i
     assert judged is not None
     weights = PriorWeights()
     best = {ranker: winners({"Author": judged}, ranker, weights) for ranker in (Ranker.COVERAGE, Ranker.EVIDENCE)}
-    return describe(judged, Ranker.EVIDENCE, weights, ONTOLOGY, extensions, None, best)
+    return describe(judged, Ranker.EVIDENCE, weights, ONTOLOGY, extensions, calibration, best)
 
 
 def test_the_reasons_of_the_losers_are_told(extensions: Extensions) -> None:
@@ -99,3 +104,12 @@ def test_negatives_that_the_proposal_derives_are_shown(extensions: Extensions) -
     proposal = told(extensions, [0, 2, 4, 6, 8, 10, 14, 16], [12])
     assert proposal.hit == (("12",),)
     assert proposal.rules[0].negatives_hit == 1
+
+
+def test_confidence_is_no_more_than_what_is_known_to_be_right(extensions: Extensions) -> None:
+    sure = Calibration(1.0, 5.0, 100, 0.0, 0.0, ())
+    clean = told(extensions, [0, 2, 4, 6, 8, 10, 14, 16], [1], sure)
+    assert clean.confidence is not None
+    assert clean.confidence > 0.95
+    assert told(extensions, [0, 2, 4, 6, 8, 10, 14, 16], [12], sure).confidence == pytest.approx(9 / 10)
+    assert told(extensions, [0, 2, 4, 6, 8, 10, 14, 201], [1], sure).confidence == pytest.approx(8 / 9)

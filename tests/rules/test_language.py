@@ -80,6 +80,11 @@ def test_broken_rule_text_is_pointed_at(text: str, message: str) -> None:
         ("t: ?H(x) <- ?T(?*: a...)", "t.rules:1:4: a... must be used by exactly one concat(a...)"),
         ("t: ?H(x) <- ?T(?C: y), x = concat(a...)", "t.rules:1:4: nothing binds a...: write '?*: a...' in an atom"),
         ("t: ?H(x, y) <- ?T(?C: x)", "t.rules:1:4: nothing binds variable y of the head"),
+        ("refine: ?H(x) <- ?T(?C: x)", "t.rules:1:7: expected the template's name behind 'refine', found :"),
+        (
+            "refin t: ?H(x) <- ?T(?C: x)",
+            "t.rules:1:7: expected ':' behind refin (only 'refine' may stand before a template's name), found t",
+        ),
         ("t: ?H(x) <- ?T(?C@kye: x)", "t.rules:1:19: expected 'key', 'link' or 'code' behind '@', found kye"),
         ("t: ?H(x) <- ?T(?T: x)", "t.rules:1:4: ?T stands for a table and for a column: use two names"),
         (
@@ -95,9 +100,9 @@ def test_broken_templates_are_pointed_at(text: str, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_a_template_may_refine_and_may_be_called_so() -> None:
-    plain, refining = parse_templates("refine: ?H(x) <- ?T(?C: x)\nrefine t: ?H(x) <- ?T(?C: x, ?D@code: ?k)")
-    assert (plain.name, plain.refines) == ("refine", False)
+def test_a_template_may_refine() -> None:
+    plain, refining = parse_templates("s: ?H(x) <- ?T(?C: x)\nrefine t: ?H(x) <- ?T(?C: x, ?D@code: ?k)")
+    assert (plain.name, plain.refines) == ("s", False)
     assert (refining.name, refining.refines) == ("t", True)
     assert refining.body[0].columns[1] == (Slot("D", Restriction.CODE), Slot("k"))
     with pytest.raises(SyntaxProblem, match="a second template called t"):

@@ -34,7 +34,7 @@ def into_sqlite(path: Path, declared: Declarations, replace: bool) -> Iterator[S
     if str(path) in (".", ":memory:"):
         raise DatabaseError("a database in memory would be gone at once: give a file, sqlite:///path")
     if path.exists() and not replace:
-        raise DatabaseError(f"{path} is there already: allow to replace it, or give another name")
+        raise DatabaseError(f"{path} is there already: --replace replaces it, or give another name")
     if not path.parent.is_dir():
         raise DatabaseError(f"no folder {path.parent} to write {path.name} into")
     place = path.with_name(f".{path.name}.loading-{os.getpid()}")

@@ -20,5 +20,5 @@ class Target(Protocol):
 
 def occupied(place: str, schema: str, can_replace: bool) -> DatabaseError:
     """The error of a schema that has tables already."""
-    advice = "allow to replace it, or load into another" if can_replace else "load into another"
+    advice = "--replace replaces it, or load into another" if can_replace else "load into another"
     return DatabaseError(f"schema {schema!r} of {place} has tables already: {advice}")
