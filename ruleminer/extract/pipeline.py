@@ -147,8 +147,8 @@ def extract(
 
 def _check_names(templates: Sequence[Template], schema: Schema, examples: pa.Table) -> None:
     """Refuse a template that names a table, a column or a predicate which nobody has heard of."""
+    predicates = set(examples["predicate"].unique().to_pylist())
     for template in templates:
-        predicates = examples["predicate"].unique().to_pylist()
         if isinstance(template.predicate, str) and template.predicate not in predicates:
             raise InputError(f"template {template.name}: there is no example of {template.predicate}")
         for atom in template.body:

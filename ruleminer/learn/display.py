@@ -65,7 +65,7 @@ def draw_curve(model: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     curve = read_curve(model)
     updates = [point.update for point in curve]
@@ -77,9 +77,11 @@ def draw_curve(model: Path) -> None:
     if best is not None:
         top.axvline(best.update, color="0.7", linestyle=":", zorder=0)
         top.set_title(f"best: {best.p_pos:.4f} allowed, {best.p_neg:.4f} forbidden", loc="right", fontsize=10)
-    top.legend(loc="center right", frameon=False)
+    top.legend(loc="best", frameon=False)
     bottom.plot(updates, [point.loss for point in curve], color="#2166ac", marker=".")
     bottom.set(xlabel="updates", ylabel="training loss", yscale="symlog")
+    bottom.yaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10, linthresh=2, subs=(1, 2, 5)))
+    bottom.yaxis.set_major_formatter(ticker.ScalarFormatter())
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
