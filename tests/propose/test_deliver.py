@@ -89,7 +89,8 @@ def test_with_a_model_all_three_rankers_stand_side_by_side(library: Extracted, t
     facts = true_facts(library.scenario)
     delivery = propose_mappings(ProposeRequest(run=trained, db=f"duckdb:///{library.database}", ranker="neural"))
     assert delivery.proposals.ranker == "neural"
-    assert delivery.proposals.notes == ()
+    (note,) = delivery.proposals.notes
+    assert "the run's own model knows of these examples only" in note
     with open_database(f"duckdb:///{library.database}") as database:
         right = [exact(one, facts, database) for one in delivery.proposals.proposed]
     assert len(right) == 6
