@@ -27,7 +27,7 @@ SCENARIO, RUN = "scenario", "run"
 MARK = ".ruleminer-demo"  # says that the folder is ours to clear
 DOMAIN = Path(__file__).with_name("demo.toml")
 KIND, ROWS, POSITIVES = "restructuring", 500, 40
-UPDATES = 160  # of training; a quarter of a minute on two quiet cores
+UPDATES = 300  # of training; half a minute on two quiet cores
 
 
 @dataclass(frozen=True, slots=True)
