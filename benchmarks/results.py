@@ -17,9 +17,9 @@ import tempfile
 from pathlib import Path
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import RESULTS, Bench, BenchOptions, Record, read_records, write_text
 from ruleminer.bench.runner import duration, run_notes
 from ruleminer.bench.tables import markdown_of
+from ruleminer.bench.units import RESULTS, Bench, BenchOptions, Record, read_records, write_text
 from ruleminer.errors import InputError
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -39,7 +39,7 @@ from ruleminer.learn.oracle import score_alone
 from ruleminer.learn.training import set_threads
 from ruleminer.learn.transformer import SIZES, Scores, Transformer
 from ruleminer.learn.trie import FORBIDDEN
-from ruleminer.problem.data_folder import data_folder
+from ruleminer.sources.data_folder import data_folder
 
 WAYS = ("trie", "padded", "sorted")
 Update = Callable[[Sequence[int]], tuple[float, int]]

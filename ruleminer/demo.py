@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruleminer.errors import InputError
-from ruleminer.extract.pipeline import Progress
-from ruleminer.extract.request import ExtractRequest, extract_datasets
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.training import TrainResult, train_run
-from ruleminer.problem.database import Database, open_database
-from ruleminer.problem.generator.generate import ScenarioSummary, generate_scenario
 from ruleminer.problem.rule_facts import derived_facts
 from ruleminer.problem.scenario import Scenario, open_scenario, scenario_database
-from ruleminer.propose.deliver import Delivery, propose_mappings
-from ruleminer.propose.proposals import Proposals
-from ruleminer.propose.propose import ProposeRequest
-from ruleminer.rules.parser import parse_rule, parse_rules
+from ruleminer.progress import Progress, Say, silent, unsaid
+from ruleminer.proposals.proposal import Proposals
+from ruleminer.proposals.request import ProposeRequest
+from ruleminer.proposals.stage import Delivery, propose_mappings
+from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.values import Rule
+from ruleminer.scenarios.generate import ScenarioSummary, generate_scenario
+from ruleminer.sources.database import Database, open_database
 
 SCENARIO, RUN = "scenario", "run"
 MARK = ".ruleminer-demo"  # says that the folder is ours to clear
@@ -57,26 +57,30 @@ def run_demo(
     *,
     seed: int = 0,
     force: bool = False,
-    say: Callable[[str], None] = lambda line: None,
-    bars: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda stage, what, done, total: None),
-    quiet: bool = False,
+    step: Say = unsaid,
+    say: Say = unsaid,
+    bars: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(silent),
 ) -> DemoResult:
-    """Generate, extract, train, propose, validate and report; everything is left in the folder `out`."""
+    """Generate, extract, train, propose, validate and report; everything is left in the folder `out`.
+
+    `step` hears what comes next, `say` what training says on its way, and each stage has `bars` of its own.
+    """
     _make_room(out, force)
-    say(f"1. A database that nobody explained to us: generating a scenario in {out / SCENARIO}")
+    step(f"1. A database that nobody explained to us: generating a scenario in {out / SCENARIO}")
     out.mkdir(parents=True, exist_ok=True)
     (out / MARK).touch()
     made = generate_scenario(out / SCENARIO, domain=str(DOMAIN), kind=KIND, size=ROWS, seed=seed)
-    say("2. For each known fact, all the rules that derive it, found by SQL")
+    step("2. For each known fact, all the rules that derive it, found by SQL")
     request = ExtractRequest(out=out / RUN, scenario=out / SCENARIO, positives=POSITIVES, seed=seed)
     with bars() as progress:
         extract_datasets(request, progress)
-    say("3. A small transformer learns which of them is meant, from the facts together")
-    training = train_run(out / RUN, TrainOptions(seed=seed, updates=UPDATES), quiet=quiet)
-    say("4. Proposals: rules ranked by their evidence in the database, exported as R2RML, checked by query pairs")
+    step("3. A small transformer learns which of them is meant, from the facts together")
+    with bars() as progress:
+        training = train_run(out / RUN, TrainOptions(seed=seed, updates=UPDATES), progress=progress, say=say)
+    step("4. Proposals: rules ranked by their evidence in the database, exported as R2RML, checked by query pairs")
     with bars() as progress:
         delivery = propose_mappings(ProposeRequest(out / RUN, scenario=out / SCENARIO, seed=seed), progress)
-    say("5. The proposals against the truth, which they never saw")
+    step("5. The proposals against the truth, which they never saw")
     scenario = open_scenario(out / SCENARIO)
     with open_database(scenario_database(scenario, out)) as database:
         found = _compare(delivery.proposals, scenario, database)
@@ -86,30 +90,30 @@ def run_demo(
 def _make_room(out: Path, force: bool) -> None:
     """Remove an earlier demo, and nothing else."""
     if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; choose a folder with --out")
+        raise InputError(f"{out} is a file; choose a folder with ‹out›")
     if not out.exists() or not any(out.iterdir()):
         return
     earlier = (out / MARK).is_file()
     if not earlier and not force:
-        raise InputError(f"{out} is not empty and holds no demo; choose another folder with --out")
+        raise InputError(f"{out} is not empty and holds no demo; choose another folder with ‹out›")
     for name in (SCENARIO, RUN):
         if earlier:
             shutil.rmtree(out / name, ignore_errors=True)
         elif (out / name).exists():
-            raise InputError(f"{out / name} is in the way; choose another folder with --out")
+            raise InputError(f"{out / name} is in the way; choose another folder with ‹out›")
 
 
 def _compare(proposals: Proposals, scenario: Scenario, database: Database) -> tuple[Found, ...]:
     assert scenario.mapping_path is not None
     truth = list(parse_rules(scenario.mapping_path.read_text("utf-8"), str(scenario.mapping_path)))
-    found = []
+    compared = []
     for one in proposals.proposed:
         facts = _derived((rule for rule in truth if rule.predicate == one.predicate), database)
-        derived = _derived(map(parse_rule, one.texts), database)
-        found.append(
+        derived = _derived(one.proposed_rules, database)
+        compared.append(
             Found(one.predicate, one.texts, one.confidence, len(facts), len(derived), len(facts & derived)),
         )
-    return tuple(found)
+    return tuple(compared)
 
 
 def _derived(rules: Iterable[Rule], database: Database) -> set[tuple[str, ...]]:

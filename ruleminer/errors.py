@@ -1,10 +1,41 @@
-"""The errors a user can cause: raised where the cause is known, printed once in cli.py."""
+"""The errors a user can cause: raised where the cause is known, printed once, by the command line.
+
+An option stands in a message as ‹name› or ‹name=value›. A caller of the library reads it as they write it
+(`force=True replaces it`), a user of the command line as they type it (`--force replaces it`).
+"""
 
 from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+_STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_OPTION = re.compile(r"‹(\w+)(?:=([^›]*))?›")
+
+
+def printable(text: str) -> str:
+    """Text of a database for a terminal: what would steer it (escapes, other control and format characters) as codes.
+
+    >>> printable("red \x1b[31m")
+    'red \\x1b[31m'
+    """
+    return "".join(
+        ascii(character)[1:-1] if unicodedata.category(character) in _STEERING and character != "\n" else character
+        for character in text
+    )
 
 
 class RuleminerError(Exception):
     """One clear line: what is wrong, where, and what to do about it. Ends a command with exit code 2."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_OPTION.sub(lambda option: option[0][1:-1], message))
+        self._message = message
+
+    def told(self, option: Callable[[str, str | None], str]) -> str:
+        """The message with its options, each a name and perhaps a value, spelt by somebody else."""
+        return _OPTION.sub(lambda found: option(found[1], found[2]), self._message)
 
 
 class InputError(RuleminerError):
@@ -30,3 +61,11 @@ class DatabaseTimeoutError(DatabaseError):
 
 class ConnectionLostError(DatabaseError):
     """The connection broke in the middle of a statement; the next statement opens a new one."""
+
+
+class StatementStoppedError(ConnectionLostError):
+    """Somebody else stopped a statement or kept it waiting (a cancel, a lock): asked again, it may well be answered."""
+
+
+class RoleWarning(UserWarning):
+    """The role that reads a database may do more than read."""

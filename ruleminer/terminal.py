@@ -4,35 +4,57 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+from rich.segment import Segment
 from rich.table import Table as RichTable
 
-from ruleminer.extract.summary import DatasetSummary
+from ruleminer.errors import printable
+from ruleminer.extraction.summary import DatasetSummary
 from ruleminer.problem.examples import Examples
 from ruleminer.problem.ontology import Ontology, Property
-from ruleminer.problem.schema import Schema, Table
+from ruleminer.progress import Progress
+from ruleminer.rules.values import Place
+from ruleminer.sources.schema import Table
+from ruleminer.structure.overview import DECLARED, told_codes, told_keys, told_links
+from ruleminer.structure.structure import Structure
 
 if TYPE_CHECKING:
-    from ruleminer.bench.frame import BenchInfo
+    from ruleminer.bench.runner import BenchRun
+    from ruleminer.bench.units import BenchInfo
     from ruleminer.demo import DemoResult, Found
-    from ruleminer.propose.deliver import Delivery
-    from ruleminer.propose.proposals import Proposal, Proposals
-    from ruleminer.propose.validation.validate import QueryResult, ValidationResult
+    from ruleminer.proposals.proposal import Proposal, Proposals
+    from ruleminer.proposals.stage import Delivery
+    from ruleminer.review.diff import MappingDifference
+    from ruleminer.review.review import TerminalReview
+    from ruleminer.validation.own_facts import FactCheck
+    from ruleminer.validation.validate import QueryResult, ValidationResult
 
 # In a pipe or a file there is no terminal to be as wide as.
 _WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
 
 _POLICY_LINES = 12
+_LONGEST_CODE, _CODES = 24, 12  # characters of a code, codes of a column
 
-results = Console(highlight=False, width=_WIDTH)
-log = Console(stderr=True, highlight=False)
+
+class PlainConsole(Console):
+    """A console on which only we draw: names and values of a database may hold what would steer a terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Rich's own segments; their texts come from the data, so what is not for print stands as its code."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(printable(text) if control is None else text, style, control)
+
+
+results = PlainConsole(highlight=False, width=_WIDTH)
+log = PlainConsole(stderr=True, highlight=False)
 
 
 def table(title: str, headings: Iterable[str], rows: Iterable[Iterable[object]]) -> RichTable:
@@ -55,25 +77,59 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(str(value))
 
 
-def schema_table(schema: Schema, source: str) -> RichTable:
-    """The tables of a database with their columns and keys."""
-    title = f"{source}{f' · schema {schema.name}' if schema.name else ''} · {len(schema.tables)} tables"
-    headings = ("table", "rows", "columns", "key", "refers to")
-    return table(
-        title, headings, ((_name(t), t.rows, _columns(t), ", ".join(t.primary_key), _links(t)) for t in schema.tables)
-    )
+def structure_tables(structure: Structure, source: str) -> list[RichTable | str]:
+    """What is known of a database: tables, columns, links, which columns name the same kind of thing, and codes."""
+    schema = structure.schema
+    name = f" · schema {schema.name}" if schema.name else ""
+    tables = [
+        (_name(t), _rows(structure, t), _keys(structure, t), ", ".join(structure.naming_columns(t)))
+        for t in schema.tables
+    ]
+    links = [
+        (link.start, link.end, f"discovered: {link.why}" if link.why else DECLARED) for link in told_links(structure)
+    ]
+    spaces = [(".".join(s.key), ", ".join(map(".".join, s.places[1:]))) for s in structure.spaces if len(s.places) > 1]
+    codes = [(".".join(place), _code_values(structure, place, told)) for place, told in told_codes(structure).items()]
+    parts: list[tuple[str, tuple[str, ...], Sequence[tuple[object, ...]]]] = [
+        ("", ("table", "rows", "key", "rows are called by"), tables),
+        ("Columns", ("table", "columns"), [(t.name, _columns(t)) for t in schema.tables]),
+        (f"{len(links)} links", ("column", "leads to", "why"), links),
+        ("Columns that name the same kind of thing", ("key", "columns that hold it"), spaces),
+        ("Codes: columns of few values", ("column", "values (rows)"), codes),
+    ]
+    title = f"[bold]{escape(f'{source}{name} · {len(tables)} tables')}[/bold]"  # a table's own would be as narrow as it
+    return [title, *(table(*part) for part in parts if part[2])]
 
 
 def _name(t: Table) -> str:
     return f"{t.name} (view)" if t.is_view else t.name
 
 
+def _rows(structure: Structure, t: Table) -> int | None:
+    known = structure.profile.tables[t.name]
+    return t.rows if known.trouble else known.rows
+
+
+def _keys(structure: Structure, t: Table) -> str:
+    told = told_keys(structure, t)
+    return "; ".join(", ".join(key.columns) + (f" (discovered: {key.why})" if key.why else "") for key in told)
+
+
 def _columns(t: Table) -> str:
     return ", ".join(f"{column.name}: {column.kind}" for column in t.columns)
 
 
-def _links(t: Table) -> str:
-    return ", ".join(f"{', '.join(key.columns)} → {key.table}" for key in t.foreign_keys)
+def _code_values(structure: Structure, place: Place, told: Sequence[tuple[str, int]]) -> str:
+    one = structure.profile.column(*place)
+    if not told or one is None:
+        return f"{one.distinct if one else 0} values, few of them twice"
+    values = [f"{_clipped(value)} ({rows:,})" for value, rows in told[:_CODES]]
+    return ", ".join(values) + (f" and {one.distinct - _CODES} more" if one.distinct > _CODES else "")
+
+
+def _clipped(value: str) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + "…"
 
 
 def ontology_tables(ontology: Ontology) -> list[RichTable]:
@@ -135,11 +191,33 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
         f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
         f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"
     )
+    if without := sum(gap.facts for gap in summary.gaps if gap.positive):
+        line += f"; {without:,} of the positives {'has' if without == 1 else 'have'} no rule"
     for what in ("refined", "too_wide"):  # datasets made before there was such a thing lack them
         if names := summary.manifest.get(what):
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             line += f"; {what.replace('_', ' ')}: {', '.join(names[:_NAMED])}{more}"
     return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
+
+
+def dataset_notes(summary: DatasetSummary) -> list[str]:
+    """How examples were read, and what the search left out, a line each; older datasets have nothing to tell."""
+    lines = []
+    for one in summary.manifest.get("entities", ()):
+        place = ("first", "second")[one["argument"] - 1]
+        also = f"; they could be names in {', '.join(one['others'])} as well" if one["others"] else ""
+        lines.append(
+            f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
+            f"{one['read_as']}{also}"
+        )
+    for one in summary.manifest.get("cut_searches", ()):
+        lines.append(f"{one['template']}: cut for {one['facts']:,} facts, such as {one['example']}: {one['why']}")
+    if common := summary.manifest.get("common_values"):
+        some = "; ".join(f"{place}: {', '.join(values[:_NAMED])}" for place, values in list(common.items())[:_NAMED])
+        lines.append(
+            f"values that very many rows hold are not followed ({some}{'; …' if len(common) > _NAMED else ''})"
+        )
+    return lines
 
 
 def tell_examples(examples: Examples) -> None:
@@ -157,19 +235,25 @@ def tell_examples(examples: Examples) -> None:
 
 
 @contextmanager
-def progress_bars(quiet: bool = False) -> Iterator[Callable[[str, str, int, int], None]]:
-    """A progress bar per stage on stderr; call with stage, what of it, done, total."""
-    columns = (TextColumn("{task.fields[stage]:<12}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TextColumn("{task.description}", table_column=None))  # fmt: skip
-    with Progress(*columns, console=log, transient=False, disable=quiet) as progress:
-        tasks: dict[str, object] = {}
+def progress_bars(quiet: bool = False) -> Iterator[Progress]:
+    """A progress bar per stage on stderr, with the time left, and in the end the time it took."""
+    columns = (TextColumn("{task.fields[stage]:<12}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.description}"))  # fmt: skip
+    bars = Bars(*columns, console=log, transient=False, disable=quiet)
+    tasks: dict[str, TaskID] = {}
 
-        def show(stage: str, what: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = progress.add_task("", total=total, stage=stage)
-            progress.update(tasks[stage], completed=done, total=total, description=escape(what))  # type: ignore[arg-type]
+    def show(stage: str, what: str, done: int, total: int) -> None:
+        if not tasks:  # bars that never come leave no empty line
+            bars.start()
+        if stage not in tasks:
+            tasks[stage] = bars.add_task("", total=total, stage=stage)
+        bars.update(tasks[stage], completed=done, total=total, description=escape(what))
 
+    try:
         yield show
+    finally:
+        if tasks:
+            bars.stop()
 
 
 def metrics_table(metrics: Mapping[str, Any]) -> RichTable:
@@ -192,6 +276,7 @@ def validation_tables(result: ValidationResult) -> list[RichTable | str]:
     if wrong:
         details = ("query", "asks for", "precision", "recall", "SPARQL", "SQL", "missing, such as", "too much, such as")
         drawn.append(table("Queries with another result", details, map(_validation_row, wrong)))
+    drawn += _cause_tables(result)
     title = f"{result.scenario} · reasoning: {result.reasoning}"
     drawn.append(table(title, headings, rows))
     drawn += [escape(f"note: {note}") for note in result.notes]
@@ -202,6 +287,50 @@ def validation_tables(result: ValidationResult) -> list[RichTable | str]:
         f"inferred in {result.seconds:.1f} s{memory}"
     )
     return drawn
+
+
+def _cause_tables(result: ValidationResult) -> list[RichTable | str]:
+    """Why pairs are lost: each with where its fault lies, then how many by cause, and what could be reached."""
+    if not result.causes:
+        return []
+    f1 = {query.pair: query.f1 for query in result.queries}
+    headings = ("query", "asks for", "cause", "missing", "too much", "where")
+    rows = (
+        (one.pair, one.target or "", str(one.cause), one.missing, one.too_much, "\n".join((*one.parts, *one.maps)))
+        for one in result.causes
+    )
+    by_cause: dict[str, list[float]] = {}
+    for one in result.causes:
+        by_cause.setdefault(str(one.cause), []).append(1 - f1[one.pair])
+    counts = (
+        (cause, len(lost), f"{sum(lost):.1f}") for cause, lost in sorted(by_cause.items(), key=lambda c: -len(c[1]))
+    )
+    told = "" if result.reference_f1 is None else f"; the reference has F {result.reference_f1:.4f}"
+    return [
+        table("Why queries are lost", headings, rows),
+        table("By cause", ("cause", "queries", "F lost, summed"), counts),
+        f"within reach: F {result.reachable_f1:.4f}{told}",
+    ]
+
+
+def fact_check_tables(check: FactCheck) -> list[RichTable | str]:
+    """How many of the user's facts a mapping derives, those that hold and those that do not."""
+
+    def shown(facts: tuple[tuple[str, ...], ...]) -> str:
+        return "; ".join(", ".join(fact) for fact in facts[:3])
+
+    rows = (
+        (one.predicate, f"{one.derived}/{one.positives}", f"{one.derived_negatives}/{one.negatives}",
+         shown(one.missed), shown(one.wrong))
+        for one in check.predicates
+    )  # fmt: skip
+    headings = ("predicate", "positives derived", "negatives derived", "not derived, such as", "wrong, such as")
+    good = sum(one.passes for one in check.predicates)
+    return [
+        table(f"{check.mapping} · reasoning: {check.reasoning}", headings, rows),
+        *(escape(f"note: {note}") for note in check.notes),
+        f"{good} of {len(check.predicates)} predicates as the examples say",
+    ]
 
 
 def _validation_row(query: QueryResult) -> tuple[object, ...]:
@@ -216,7 +345,7 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
     """The proposed rules with their evidence, those that need a look first."""
     rows = []
     for one in sorted(proposals.proposed, key=lambda p: p.posterior if p.confidence is None else p.confidence):
-        rivals = [choice.ranker for choice in one.choices if set(choice.rules) != set(one.texts)]
+        rivals = [choice.ranker for choice in one.choices if not one.agrees(choice)]
         rows.append(
             (one.predicate, "\n".join(text.partition(" <- ")[2] for text in one.texts), _share(one.confidence),
              f"{_derived(one)}/{one.positives}",
@@ -225,20 +354,29 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
     headings = ("predicate", "rule", "confidence", "positives", "negatives hit", "derives", "other choice of")
     tables = [table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
-    if guesses:
-        named = ((p.predicate, "\n".join(t.partition(" <- ")[2] for t in p.texts), p.derives) for p in guesses)
-        tables.append(table("Guessed by name alone: no example", ("predicate", "rule", "derives"), named))
-    return tables
+    for title, some in (
+        ("Drafted: no rule explains the examples", [p for p in guesses if p.positives]),
+        ("Drafted without examples", [p for p in guesses if not p.positives and p.confidence is not None]),
+        ("Guessed by names, not in the mapping", [p for p in guesses if not p.positives and p.confidence is None]),
+    ):
+        if some:
+            named = (
+                (p.predicate, "\n".join(t.partition(" <- ")[2] for t in p.texts), _share(p.confidence), p.derives,
+                 next(iter(p.reasons), ""))
+                for p in sorted(some, key=lambda p: -p.posterior)
+            )  # fmt: skip
+            tables.append(table(title, ("predicate", "rule", "confidence", "derives", "weightiest reason"), named))
+    return tables if proposals.proposed or not guesses else tables[1:]
 
 
 def _derived(one: Proposal) -> int:
     """Positives that the proposal as a whole derives."""
-    own = next((c for c in one.choices if set(c.rules) == set(one.texts)), None)
+    own = next(filter(one.agrees, one.choices), None)
     return own.positives_derived if own else max((rule.positives_derived for rule in one.rules), default=0)
 
 
 def _negatives_hit(one: Proposal) -> int:
-    own = next((c for c in one.choices if set(c.rules) == set(one.texts)), None)
+    own = next(filter(one.agrees, one.choices), None)
     return own.negatives_hit if own else len(one.hit)
 
 
@@ -255,14 +393,57 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     if len(told.identity) > _POLICY_LINES:
         lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
     lines.append(
-        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} guessed by "
-        f"name, {count['nothing']} without a rule"
+        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} drafted "
+        f"without, {count['nothing']} without a rule"
     )
     lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
     lines += [f"not proposed: {p.predicate}, for {p.reason}" for p in lost[:5]]
     lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []
     lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
     return lines
+
+
+def typed(prompt: str) -> str | None:
+    """What the user types behind a prompt; None at the end of the input."""
+    try:
+        return log.input(escape(prompt))
+    except EOFError:
+        return None
+
+
+def review_lines(result: TerminalReview) -> list[str]:
+    """What a review in the terminal came to."""
+    dialogue = result.dialogue
+    asked = "1 question" if dialogue.asked == 1 else f"{dialogue.asked} questions"
+    lines = [f"note: {note}" for note in result.notes]
+    lines.append(f"{asked}, {len(dialogue.changed)} terms with other rules than before; {dialogue.ending}.")
+    if result.delivery is not None:
+        lines.append(f"Look at {result.delivery.report} · R2RML: {result.delivery.mapping}")
+    return lines
+
+
+def difference_tables(difference: MappingDifference) -> list[RichTable | str]:
+    """The terms that two mappings differ in."""
+    rows = [
+        (one.term, *("\n".join(text.partition(" <- ")[2] for text in texts) for texts in (one.before, one.after)),
+         _signed("+", one.gained), _signed("−", one.lost),
+         "\n".join([*(f"+ {', '.join(fact)}" for fact in one.gained_facts[:2]),
+                    *(f"− {', '.join(fact)}" for fact in one.lost_facts[:2])]))
+        for one in difference.terms
+    ]  # fmt: skip
+    told = f"{len(rows)} terms differ, {difference.same} are the same"
+    if not rows:
+        return [told]
+    return [table(told, ("term", "rules before", "rules after", "gained", "lost", "such as"), rows)]
+
+
+def _signed(sign: str, count: int | None) -> str:
+    return "" if count is None else f"{sign}{count:,}" if count else "0"
+
+
+def say(line: str) -> None:
+    """A line on stderr, above the progress bars if there are any."""
+    log.print(line, markup=False, soft_wrap=True)
 
 
 def step(line: str) -> None:
@@ -306,3 +487,18 @@ def bench_table(benches: Iterable[BenchInfo]) -> RichTable:
     """What benches there are."""
     rows = ((info.name, info.reproduces, info.cost, info.data, ", ".join(info.losses)) for info in benches)
     return table("Benches", ("name", "reproduces", "cost (2 cores)", "data", "losses"), rows)
+
+
+def print_bench(run: BenchRun) -> None:
+    """The tables of a bench, in as many parts as the terminal is wide for, and what to know when reading them."""
+    from ruleminer.bench.tables import fitting, rich_of
+
+    for one in run.tables:
+        results.print(f"\n{one.title}", style="bold", markup=False)
+        for part in fitting(one, results):
+            results.print(rich_of(part))
+        for note in one.notes:
+            results.print(f"  {note}", style="dim", markup=False)
+    for note in run.notes:
+        results.print(f"· {note}", markup=False)
+    results.print(f"files: {run.folder}", markup=False)

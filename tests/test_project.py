@@ -38,3 +38,12 @@ def test_ci_runs_the_command_of_the_readme() -> None:
     assert "ruleminer demo" in commands[0]
     assert "pytest" in commands[1]
     assert "<!-- tests -->" in readme
+
+
+def test_the_checks_before_a_commit_use_tools_of_the_environment() -> None:
+    hooks = (PROJECT / ".pre-commit-config.yaml").read_text("utf-8")
+    tools = re.findall(r"entry: \.venv/bin/(\S+)", hooks)
+    assert set(tools) == {"ruff", "mypy", "lint-imports"}
+    assert hooks.count("entry:") == hooks.count("language: system") == len(tools)  # none that is fetched
+    for tool in tools:
+        assert Path(sys.executable).with_name(tool).exists()

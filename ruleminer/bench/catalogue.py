@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from ruleminer.bench import cifar, cmt, dynamics, mapping, npd, real_world, rodi, synthetic_large, synthetic_small
-from ruleminer.bench.frame import Bench, BenchInfo
+from ruleminer.bench import (
+    cifar,
+    cmt,
+    dynamics,
+    mapping,
+    npd,
+    questions,
+    real,
+    real_world,
+    rodi,
+    synthetic_large,
+    synthetic_small,
+)
+from ruleminer.bench.units import Bench, BenchInfo
 from ruleminer.errors import InputError
 
 BENCHES: dict[str, Bench] = {
@@ -19,6 +31,8 @@ BENCHES: dict[str, Bench] = {
         npd.BENCH,
         mapping.BENCH,
         rodi.BENCH,
+        real.BENCH,
+        questions.BENCH,
     )
 }
 

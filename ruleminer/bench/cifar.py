@@ -13,12 +13,12 @@ from torch import Tensor, nn
 
 from ruleminer.bench.batched import objective
 from ruleminer.bench.cifar_data import Images, find_archive, normalised, read_cifar
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, chosen_losses
 from ruleminer.bench.grids import noise_picture, noise_table
 from ruleminer.bench.networks import cnn9, resnet18
 from ruleminer.bench.noise import CASES, by_matrix, by_pool, noise_matrix
 from ruleminer.bench.pll_data import benchmark_folder
 from ruleminer.bench.tables import Table
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, chosen_losses
 from ruleminer.learn.losses import of_logits
 
 LOSSES = ("libra", "nll", "rc", "lws", "uniform", "sag")

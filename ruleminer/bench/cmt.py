@@ -7,13 +7,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
 from ruleminer.bench.pll_data import benchmark_folder
 from ruleminer.bench.rule_learning import LOSSES, Plan, RuleSet, plan_units, run_unit
 from ruleminer.bench.rule_learning_tables import draw, tables_of
 from ruleminer.bench.tables import Table
-from ruleminer.extract.request import ExtractRequest, extract_datasets
-from ruleminer.problem.generator.generate import generate_scenario
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
+from ruleminer.scenarios.generate import generate_scenario
 
 NAME = "cmt"
 DISTORTIONS = {

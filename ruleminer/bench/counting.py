@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleminer.extract.dataset import Dataset
-from ruleminer.learn.examples import SPLITS, Example, Examples
+from ruleminer.dataset import Dataset
+from ruleminer.learn.examples import SPLITS, Example, SplitExamples
 
 _HITS = (1, 5)
 _IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -64,7 +64,7 @@ def ranking(
     }
 
 
-def counting_result(examples: Examples, groups: Mapping[int, Group], split: str = "test") -> CountingResult:
+def counting_result(examples: SplitExamples, groups: Mapping[int, Group], split: str = "test") -> CountingResult:
     """Rank by the training facts, measure on a split; a group that training has not seen gets its predicate's rules."""
     known = examples.forbidden("train")
     length = {rule: len(path) for rule, path in examples.rules.items()}

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ruleminer.bench.batched import BatchedMlp, Sgd, objective, start, train_step
 from ruleminer.bench.dynamics_plots import draw
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
 from ruleminer.bench.tables import Cell, Table
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
 from ruleminer.learn.losses import libra_plain, nll, of_logits
 
 A, B, C = 0, 1, 2

@@ -11,8 +11,8 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 
-from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import save
+from ruleminer.bench.units import Record
 
 _LABEL_COLOURS = ("#c62828", "#1565c0", "#2e7d32")
 _TITLES = {"nll": "NLL", "libra-plain": "Libra"}

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from matplotlib import pyplot as plt
 
-from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import colour, save
 from ruleminer.bench.tables import Cell, Table
+from ruleminer.bench.units import Record
 
 Place = tuple[float, ...]  # (case,) or (pool, occurrence); a greater one is harder
 

@@ -3,10 +3,10 @@
 Not in the paper. The measure is the mapping itself, run on the database against all true facts (examples left out).
 Four kinds of unit, in this order:
 
-    corpus   other scenarios to learn from (schooling.py)
-    model    a model trained on them with one loss
-    trial    one scenario with all draws of its examples, numbers of examples and rankers
-    here     the same with models that learn from the very examples: from scratch, and after other scenarios
+    corpus      other scenarios to learn from (pretraining.py)
+    model       a model trained on them with one loss
+    trial       one scenario with all draws of its examples, numbers of examples and rankers
+    finetuned   the same with models that learn from the very examples: from scratch, and after other scenarios
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from typing import Any
 import numpy as np
 import torch
 
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Tick, Unit, chosen_losses
 from ruleminer.bench.mapping_tables import NAMES, NPD, pictures_of, tables_of
-from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Outcome, Trials, World
-from ruleminer.bench.schooling import is_trained, learnt_here, make_corpus, train_on_corpus
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, JOINT, Contender, Outcome, Trials, World
+from ruleminer.bench.pretraining import finetuned_scorer, is_trained, make_corpus, train_on_corpus
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Tick, Unit, chosen_losses, training_options
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import read_dataset
-from ruleminer.extract.request import ExtractRequest, extract_datasets
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
-from ruleminer.problem.data_folder import cache_folder, data_folder
-from ruleminer.problem.database import Database, open_database
-from ruleminer.problem.generator.generate import generate_scenario
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import Scenario, all_facts, open_scenario, scenario_database
-from ruleminer.propose.extensions import Extensions
-from ruleminer.propose.judge import Judge
-from ruleminer.propose.pool import candidate_sets
-from ruleminer.propose.ranking import Ranker
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.measure import Measure
+from ruleminer.proposals.pool import candidate_sets
+from ruleminer.proposals.ranking import Ranker
+from ruleminer.run import Run
+from ruleminer.scenarios.generate import generate_scenario
+from ruleminer.sources.data_folder import cache_folder, data_folder
+from ruleminer.sources.database import Database, open_database
 
 RODI = ("cmt_naive_ci", "cmt_renamed", "cmt_structured_ci", "cmt_mixed", "cmt_denormalized")
 KINDS = ("plain", "renaming", "cleaning", "restructuring", "denormalising")
@@ -52,7 +53,7 @@ LOSSES = ("libra", "nll", "uniform")
 # NPD has 437 predicates, which takes long: fewer steps, one model, as many candidates of a fact as when extracting.
 NPD_STEPS, NPD_RULES = ((1, 0.0), (2, 0.0), (10, 0.0), (100, 0.0), (10, 0.3)), 1000
 FEW = ((1, 0.0), (2, 0.0), (5, 0.0))  # where a model that learns from the examples may be heard
-HERE: dict[str, dict[str, dict[str, Any]]] = {  # how it is trained, from scratch and after other scenarios
+FINETUNING: dict[str, dict[str, dict[str, Any]]] = {  # how it is trained, from scratch and after other scenarios
     "smoke": {
         "scratch": {"size": "tiny", "updates": 5, "passes": 1, "vocabulary": 700},
         "after": {"updates": 5, "passes": 1},
@@ -62,7 +63,7 @@ HERE: dict[str, dict[str, dict[str, Any]]] = {  # how it is trained, from scratc
         "after": {"updates": 60, "passes": 1, "learning_rate": 1e-3, "warmup": 10},
     },
 }
-SCHOOLS: dict[str, dict[str, Any]] = {
+PRETRAINING: dict[str, dict[str, Any]] = {
     "smoke": {
         "corpus": {"scenarios": 2, "rows": 150},
         "training": {"size": "tiny", "updates": 20, "passes": 1, "vocabulary": 700},
@@ -86,16 +87,16 @@ _MOST_FACTS = 150  # known facts of a predicate, from which examples are drawn
 def _units(options: BenchOptions) -> list[Unit]:
     draws = options.seeds or {"smoke": 1, "cpu": 1, "paper": 10}[options.scale]
     steps = [*CLEAN, *WRONG] if options.scale != "smoke" else [(0, 0.0), (1, 0.0), (5, 0.0), (10, 0.3)]
-    school = SCHOOLS[options.scale]
-    corpus = {"kind": "corpus", **school["corpus"]}
+    pretraining = PRETRAINING[options.scale]
+    corpus = {"kind": "corpus", **pretraining["corpus"]}
     units = [Unit("other scenarios to learn from", corpus, 3.0 * corpus["scenarios"])]
     models = [
-        {"kind": "model", "loss": loss, "corpus": school["corpus"], "training": school["training"]}
+        {"kind": "model", "loss": loss, "corpus": pretraining["corpus"], "training": pretraining["training"]}
         for loss in chosen_losses(options, LOSSES)
     ]
     for model in models:
         _train_options(model, options)  # a loss that cannot be trained is refused before anything is done
-    units += [Unit(f"model, {model['loss']}", model, school["seconds"]) for model in models]
+    units += [Unit(f"model, {model['loss']}", model, pretraining["seconds"]) for model in models]
     late: list[Unit] = []
     for scenario, names in _scenarios(options):
         settings = {"scenario": scenario, "names": names, "draws": draws, "db": options.db is not None}
@@ -108,9 +109,9 @@ def _units(options: BenchOptions) -> list[Unit]:
         units.append(Unit(key, trial, draws * seconds))
         if scenario != NPD:
             few = FEW if options.scale != "smoke" else FEW[:1]
-            here = {"kind": "here", **settings, "steps": few, "model": models[0]}
-            here["training"] = HERE.get(options.scale, HERE["cpu"])
-            late.append(Unit(f"{key}, learnt here", here, draws * 95.0))
+            finetuned = {"kind": "finetuned", **settings, "steps": few, "model": models[0]}
+            finetuned["training"] = FINETUNING.get(options.scale, FINETUNING["cpu"])
+            late.append(Unit(f"{key}, finetuned", finetuned, draws * 95.0))
     return [*units, *late]
 
 
@@ -147,7 +148,7 @@ def _corpus_folder(settings: Mapping[str, Any], options: BenchOptions) -> Path:
 def _model(settings: Mapping[str, Any], options: BenchOptions) -> dict[str, Any]:
     """Train a model on the corpus, which is made again if its files are gone."""
     corpus = _corpus_folder(settings["corpus"], options)
-    if not (corpus / "dataset").is_dir():
+    if not Run(corpus).has_dataset:
         _corpus(settings["corpus"], options, lambda fraction: None)
     trained = train_on_corpus(corpus, _model_folder(settings, options), _train_options(settings, options))
     return {"parameters": trained.parameters, "updates": trained.updates, "p_pos": trained.p_pos}
@@ -156,8 +157,9 @@ def _model(settings: Mapping[str, Any], options: BenchOptions) -> dict[str, Any]
 def _train_options(settings: Mapping[str, Any], options: BenchOptions) -> TrainOptions:
     threads = torch.get_num_threads()
     return TrainOptions(
-        loss=settings["loss"], negatives="none", device=options.device, threads=threads, **settings["training"]
-    )
+        loss=settings["loss"], negatives="none", device=options.device, threads=threads,
+        **training_options(settings["training"]),
+    )  # fmt: skip
 
 
 def _model_folder(settings: Mapping[str, Any], options: BenchOptions) -> Path:
@@ -166,13 +168,13 @@ def _model_folder(settings: Mapping[str, Any], options: BenchOptions) -> Path:
 
 
 def _contenders(settings: Mapping[str, Any], options: BenchOptions) -> list[Contender]:
-    if settings["kind"] == "here":
+    if settings["kind"] == "finetuned":
         return _learners(settings, options)
-    found = [COVERAGE, EVIDENCE]
+    contenders = [COVERAGE, EVIDENCE, JOINT]
     for model in settings["models"]:
         scorer = RuleScorer.of_run(_trained(model, options), options.device)
-        found.append(Contender(f"neural, {model['loss']}", Ranker.NEURAL, scorer))
-    return found
+        contenders.append(Contender(f"neural, {model['loss']}", Ranker.NEURAL, scorer))
+    return contenders
 
 
 def _learners(settings: Mapping[str, Any], options: BenchOptions) -> list[Contender]:
@@ -182,7 +184,7 @@ def _learners(settings: Mapping[str, Any], options: BenchOptions) -> list[Conten
     scratch = _train_options(training["scratch"], options)
     after = replace(_train_options(training["after"], options), start=str(_trained(model, options)))
     return [
-        Contender(f"neural, {model['loss']}, {name}", Ranker.NEURAL, learn=partial(learnt_here, options=own))
+        Contender(f"neural, {model['loss']}, {name}", Ranker.NEURAL, learn=partial(finetuned_scorer, options=own))
         for name, own in (("this scenario", scratch), ("others, then this", after))
     ]
 
@@ -206,17 +208,17 @@ def _trial(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
         world = _world(scenario, ontology, database, run, most)
         contenders = _contenders(unit.settings, options)
         ceilings = unit.settings["kind"] == "trial" and name != NPD
-        trials = Trials(world, Judge(ontology, Extensions(database), live=False), ceilings)
+        trials = Trials(world, Measure(ontology, Derivations(database), live=False), ceilings)
         work = [(draw, *step) for draw in range(unit.settings["draws"]) for step in unit.settings["steps"]]
         results: list[dict[str, Any]] = []
         for number, (draw, examples, wrong) in enumerate(work):
             tick(number / len(work))
             outcomes = trials.run(examples, wrong, draw, contenders)
-            results += [{"draw": draw, **_summary(examples, wrong, *found)} for found in outcomes.items()]
-        found = {"results": results, "predicates": len(world.truth)}
+            results += [{"draw": draw, **_summary(examples, wrong, *outcome)} for outcome in outcomes.items()]
+        measures = {"results": results, "predicates": len(world.truth)}
         if trials.ceilings:
-            found["one_rule_is_enough_for"] = sum(trials.ceiling(predicate) == 1.0 for predicate in world.truth)
-    return found
+            measures["one_rule_is_enough_for"] = sum(trials.ceiling(predicate) == 1.0 for predicate in world.truth)
+    return measures
 
 
 def _folder(options: BenchOptions) -> Path:
@@ -246,10 +248,10 @@ def _world(scenario: Scenario, ontology: Ontology, database: Database, run: Path
         force=True,
         max_candidates=most_rules,
     )
-    if not (run / "dataset").is_dir():
+    if not Run(run).has_dataset:
         shutil.rmtree(run, ignore_errors=True)
         extract_datasets(request)
-    known = {predicate: found.positives for predicate, found in candidate_sets(read_dataset(run)).items()}
+    known = {predicate: facts.positives for predicate, facts in candidate_sets(read_dataset(run)).items()}
     truth: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for fact in all_facts(scenario, ontology, database).facts.to_pylist():
         truth[fact["predicate"]].add(tuple(value for value in (fact["arg1"], fact["arg2"]) if value is not None))
@@ -257,16 +259,16 @@ def _world(scenario: Scenario, ontology: Ontology, database: Database, run: Path
     return World(ontology, {p: frozenset(truth[p]) for p in both}, {p: known[p] for p in both})
 
 
-def _summary(examples: int, wrong: float, ranker: str, found: Sequence[Outcome]) -> dict[str, Any]:
+def _summary(examples: int, wrong: float, ranker: str, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     return {
         "examples": examples,
         "wrong": wrong,
         "ranker": ranker,
-        "precision": float(np.mean([one.precision for one in found])),
-        "recall": float(np.mean([one.recall for one in found])),
-        "f1": float(np.mean([one.f1 for one in found])),
-        "exact": sum(one.exact for one in found),
-        "not_exact": dict(Counter(one.why for one in found if not one.exact)),
+        "precision": float(np.mean([one.precision for one in outcomes])),
+        "recall": float(np.mean([one.recall for one in outcomes])),
+        "f1": float(np.mean([one.f1 for one in outcomes])),
+        "exact": sum(one.exact for one in outcomes),
+        "not_exact": dict(Counter(one.why for one in outcomes if not one.exact)),
     }
 
 

@@ -14,10 +14,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import save
 from ruleminer.bench.tables import Cell, Table
-from ruleminer.propose.ranking import MANY
+from ruleminer.bench.units import Record
+from ruleminer.proposals.ranking import MANY
 
 Step = tuple[int, float]  # examples per predicate, and the share of them that is wrong
 NAMES = ("same", "abbreviated", "synonym", "opaque")  # ever farther from the ontology's
@@ -26,13 +26,14 @@ NPD = "npd"
 _STYLES = {
     "coverage": ("#757575", "s", "--"),
     "evidence": ("#c62828", "o", "-"),
+    "joint": ("#2e7d32", "D", "-"),
     "neural, libra": ("#1565c0", "^", "-"),
     "neural, nll": ("#2e7d32", "v", ":"),
     "neural, uniform": ("#ef6c00", "D", ":"),
 }
 _LEARNT = {", this scenario": ("#00838f", "<", "--"), ", others, then this": ("#6a1b9a", ">", "--")}
 _OTHER_STYLE = ("#4e342e", "*", ":")
-_SHOWN = ("coverage", "evidence", "neural, libra")  # scenario by scenario
+_SHOWN = ("coverage", "evidence", "joint", "neural, libra")  # scenario by scenario
 _WHY = (
     "no rule",
     "no single rule of the templates is right",
@@ -64,9 +65,13 @@ def pictures_of(records: Sequence[Record], folder: Path) -> list[Path]:
 
 def _trials_of(records: Sequence[Record]) -> list[Record]:
     """The trials, each with what came of models that learnt from its own examples."""
-    here = {_place(record): record.result["results"] for record in records if record.settings["kind"] == "here"}
+    finetuned = {
+        _place(record): record.result["results"] for record in records if record.settings["kind"] == "finetuned"
+    }
     return [
-        replace(record, result={**record.result, "results": [*record.result["results"], *here.get(_place(record), ())]})
+        replace(
+            record, result={**record.result, "results": [*record.result["results"], *finetuned.get(_place(record), ())]}
+        )
         for record in records
         if record.settings["kind"] == "trial"
     ]
@@ -92,8 +97,8 @@ def _rankers(records: Sequence[Record]) -> list[str]:
 
 def _steps(records: Sequence[Record]) -> list[Step]:
     """Without wrong examples first."""
-    found = {(r["examples"], r["wrong"]) for record in records for r in record.result["results"]}
-    return sorted(found, key=lambda step: (step[1] > 0.0, step))
+    steps = {(r["examples"], r["wrong"]) for record in records for r in record.result["results"]}
+    return sorted(steps, key=lambda step: (step[1] > 0.0, step))
 
 
 def _step_name(step: Step) -> str:
@@ -239,10 +244,10 @@ def _save_panels(figure: Figure, folder: Path, name: str) -> Path:
 
 def _entries(figure: Figure) -> list[tuple[Artist, str]]:
     """Each ranker once, whichever panels it is in."""
-    found = {
+    handles = {
         label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    return [(handle, label) for label, handle in found.items()]
+    return [(handle, label) for label, handle in handles.items()]
 
 
 def _wrong_picture(records: Sequence[Record], steps: Sequence[Step], folder: Path) -> Path:

@@ -10,16 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ruleminer.problem.ontology import Ontology
-from ruleminer.propose.claims import claimed, winners
-from ruleminer.propose.extensions import body_of
-from ruleminer.propose.guesses import guesses
-from ruleminer.propose.judge import Judge, Scorer, asked_model
-from ruleminer.propose.pool import GUESS, CandidateSet, Pool, pool_of, rule_pool
-from ruleminer.propose.ranking import Judged, Ranker, UnionSize, rank, voice
+from ruleminer.proposals.decide import decide
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.guesses import guesses
+from ruleminer.proposals.hypotheses import World as Hypotheses
+from ruleminer.proposals.joint import Joint
+from ruleminer.proposals.measure import Measure, Scorer, asked_model
+from ruleminer.proposals.pool import GUESS, CandidateSet, Pool, pool_of, rule_pool
+from ruleminer.proposals.ranking import Measured, Ranker, voice
+from ruleminer.rules.body import Body
 from ruleminer.rules.values import Rule
+from ruleminer.structure.meaning import meaning
+from ruleminer.structure.structure import learn_structure
 
 Facts = frozenset[tuple[str, ...]]
-Examples = Mapping[str, Sequence[CandidateSet]]  # of each predicate
+ExamplesByTerm = Mapping[str, Sequence[CandidateSet]]  # of each predicate
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class World:
 
     ontology: Ontology
     truth: Mapping[str, Facts]
-    known: Examples
+    known: ExamplesByTerm
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,12 @@ class Contender:
     name: str
     ranker: Ranker
     scorer: Scorer | None = None
-    learn: Callable[[Examples], Scorer] | None = None
+    learn: Callable[[ExamplesByTerm], Scorer] | None = None
 
 
-COVERAGE, EVIDENCE = (Contender(str(ranker), ranker) for ranker in (Ranker.COVERAGE, Ranker.EVIDENCE))
+COVERAGE, EVIDENCE, JOINT = (
+    Contender(str(ranker), ranker) for ranker in (Ranker.COVERAGE, Ranker.EVIDENCE, Ranker.JOINT)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Outcome:
     """How right a proposal for one predicate is."""
 
     predicate: str
-    rules: tuple[str, ...]
+    rules: tuple[Rule, ...]
     precision: float
     recall: float
     f1: float
@@ -58,56 +65,67 @@ class Outcome:
 
 
 class Trials:
-    """Runs trials on one world; extensions are computed once."""
+    """Runs trials on one world; derivations are computed once."""
 
-    def __init__(self, world: World, judge: Judge, ceilings: bool = True) -> None:
+    def __init__(self, world: World, measure: Measure, ceilings: bool = True) -> None:
         """Without `ceilings`, nobody asks whether any single rule is right: with thousands of rules that takes long."""
-        self.world, self.judge, self.ceilings = world, judge, ceilings
-        self._derived: dict[str, Facts] = {}
+        self.world, self.measure, self.ceilings = world, measure, ceilings
+        self._derived: dict[Body, Facts] = {}
         self._ceilings: dict[str, float] = {}
         self._guesses: dict[str, Pool] = {}
+        self._network: Joint | None = None
 
     def run(self, examples: int, wrong: float, seed: int, contenders: Sequence[Contender]) -> dict[str, list[Outcome]]:
         """Draw examples of every predicate, a share of them wrong (facts of other predicates), and propose."""
         drawn: dict[str, list[CandidateSet]] = {}
-        judged: dict[str, Judged] = {}
+        measured: dict[str, Measured] = {}
         for predicate in sorted(self.world.truth):
             dice = random.Random(f"{seed}-{examples}-{wrong}-{predicate}")
             drawn[predicate] = self._drawn(predicate, examples, wrong, dice)
             pool = self._pool(predicate, drawn[predicate])
-            one = self.judge.judged(pool) if pool.rules else None
+            one = self.measure.measured(pool) if pool.rules else None
             if one is not None:
-                judged[predicate] = one
-        return {one.name: list(self._outcomes(one, drawn, judged)) for one in contenders}
+                measured[predicate] = replace(one, noise=wrong > 0.0)
+        return {one.name: list(self._outcomes(one, drawn, measured)) for one in contenders}
 
-    def _outcomes(self, contender: Contender, drawn: Examples, judged: Mapping[str, Judged]) -> Iterator[Outcome]:
-        weights, ontology, ranker = self.judge.weights, self.world.ontology, contender.ranker
-        heard = {name: one for name, one in judged.items() if voice(one, len(one.pool.positives)) > 0.0}
+    def _outcomes(
+        self, contender: Contender, drawn: ExamplesByTerm, measured: Mapping[str, Measured]
+    ) -> Iterator[Outcome]:
+        ranker = contender.ranker
+        heard = {name: one for name, one in measured.items() if voice(one, len(one.pool.positives)) > 0.0}
         scorer = contender.learn(drawn) if contender.learn and heard else contender.scorer
         if scorer is not None:  # where a model would not be heard, it need not be asked
-            asked = {name: asked_model(one, scorer, self.judge.others(name)) for name, one in heard.items()}
-            judged = {**judged, **asked}
-        best = winners(judged, ranker, weights)
+            asked = {name: asked_model(one, scorer, self.measure.others(name)) for name, one in heard.items()}
+            measured = {**measured, **asked}
+        if ranker is Ranker.COVERAGE:  # without examples it has nothing to count
+            measured = {name: one for name, one in measured.items() if one.pool.positives}
+        decisions = decide(
+            measured,
+            ranker,
+            self.measure.weights,
+            self.world.ontology,
+            self._union_size,
+            self.measure.structure,
+            self._joint() if ranker is Ranker.JOINT else None,
+        )
         for predicate, examples in drawn.items():
-            chosen: list[Rule] = []
-            if predicate in judged and (examples or ranker is not Ranker.COVERAGE):
-                one = judged[predicate]
-                ranking = rank(
-                    one,
-                    ranker,
-                    weights,
-                    union_size=self._union_size(one.pool),
-                    claimed=claimed(one, best, ontology),
-                )
-                chosen = [one.pool.rules[i] for i in ranking.chosen]
+            chosen = decisions[predicate].rules if predicate in decisions else ()
             yield self._outcome(predicate, chosen, examples)
+
+    def _joint(self) -> Joint:
+        """The network that we ship, over this world; made once."""
+        if self._network is None:
+            database = self.measure.derivations.database
+            derivations = Derivations(database, self.measure.structure or learn_structure(database))
+            self._network = Joint(Hypotheses(derivations, meaning()), self.world.ontology)
+        return self._network
 
     def ceiling(self, predicate: str) -> float:
         """The best F1 that one rule among the candidates of all known facts reaches."""
         if predicate not in self._ceilings:
             truth = self.world.truth[predicate]
             pool = pool_of(predicate, self.world.known[predicate])
-            sizes = self.judge.extensions.sizes(pool.rules, pool.bodies)
+            sizes = self.measure.derivations.sizes(pool.rules, pool.bodies)
             best = 0.0
             for rule, body, size in zip(pool.rules, pool.bodies, sizes, strict=True):
                 # No rule of this size can do better, so most need not be run.
@@ -138,24 +156,24 @@ class Trials:
             return pool_of(predicate, facts)
         if predicate not in self._guesses:
             term = self.world.ontology.find(predicate)
-            self._guesses[predicate] = rule_pool(predicate, guesses(term, self.judge.extensions), GUESS)
+            self._guesses[predicate] = rule_pool(predicate, guesses(term, self.measure.derivations), GUESS)
         return self._guesses[predicate]
 
-    def _union_size(self, pool: Pool) -> UnionSize:
-        def size(rules: Sequence[int]) -> int:
-            return len(frozenset().union(*(self._extension(pool.rules[i], pool.bodies[i]) for i in rules)))
+    def _union_size(self, rules: Sequence[Rule]) -> int:
+        return len(self._union(rules))
 
-        return size
+    def _union(self, rules: Sequence[Rule]) -> Facts:
+        return frozenset[tuple[str, ...]]().union(*map(self._extension, rules))
 
-    def _extension(self, rule: Rule, body: str | None = None) -> Facts:
-        body = body or body_of(rule)
+    def _extension(self, rule: Rule, body: Body | None = None) -> Facts:
+        body = body or Body(rule)
         if body not in self._derived:
-            self._derived[body] = frozenset(self.judge.extensions.derived(rule))
+            self._derived[body] = frozenset(self.measure.derivations.derived(rule))
         return self._derived[body]
 
     def _outcome(self, predicate: str, chosen: Sequence[Rule], examples: Sequence[CandidateSet]) -> Outcome:
         truth, left_out = self.world.truth[predicate], {fact.arguments for fact in examples}
-        derived = frozenset[tuple[str, ...]]().union(*map(self._extension, chosen))
+        derived = self._union(chosen)
         ours, theirs = derived - left_out, truth - left_out
         both = len(ours & theirs)
         precision = both / len(ours) if ours else float(not theirs)
@@ -163,8 +181,7 @@ class Trials:
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
         exact = derived == truth
         why = "" if exact else self._why(predicate, chosen, derived, examples)
-        texts = tuple(body_of(replace(rule, predicate=predicate)) for rule in chosen)
-        return Outcome(predicate, texts, precision, recall, f1, exact, why)
+        return Outcome(predicate, tuple(chosen), precision, recall, f1, exact, why)
 
     def _why(self, predicate: str, chosen: Sequence[Rule], derived: Facts, examples: Sequence[CandidateSet]) -> str:
         truth = self.world.truth[predicate]

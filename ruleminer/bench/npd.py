@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ruleminer.bench.cmt import smoke_plan
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
 from ruleminer.bench.pll_data import benchmark_folder
 from ruleminer.bench.reference_sets import write_reference_set
 from ruleminer.bench.rule_learning import LOSSES, Plan, RuleSet, plan_units, run_unit
 from ruleminer.bench.rule_learning_tables import draw, tables_of
 from ruleminer.bench.tables import Table
-from ruleminer.extract.request import ExtractRequest, extract_datasets
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, paper_numbers
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
 
 NAME = "npd"
 OWN, AUTHORS = "npd", "npd-authors"

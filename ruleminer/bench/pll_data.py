@@ -12,7 +12,7 @@ from scipy.io import loadmat
 from torch import Tensor
 
 from ruleminer.errors import InputError
-from ruleminer.problem.data_folder import data_folder
+from ruleminer.sources.data_folder import data_folder
 
 KEYS = ("data", "partial_target", "target")
 FILES = {  # the names the files have in the collection, first the usual one

@@ -16,7 +16,10 @@ from matplotlib import pyplot as plt
 from torch import Tensor
 
 from ruleminer.bench.batched import Sgd, epoch_batches, objective, predictions, start, train_step
-from ruleminer.bench.frame import (
+from ruleminer.bench.pictures import colour, save
+from ruleminer.bench.pll_data import FILES, PartialLabels, benchmark_folder, find_partial_labels, read_partial_labels
+from ruleminer.bench.tables import Cell, Table
+from ruleminer.bench.units import (
     Bench,
     BenchInfo,
     BenchOptions,
@@ -26,9 +29,6 @@ from ruleminer.bench.frame import (
     chosen_losses,
     paper_numbers,
 )
-from ruleminer.bench.pictures import colour, save
-from ruleminer.bench.pll_data import FILES, PartialLabels, benchmark_folder, find_partial_labels, read_partial_labels
-from ruleminer.bench.tables import Cell, Table
 
 LOSSES = ("nll", "libra", "sag", "lws", "rc", "uniform", "merit(0.5)")
 HIDDEN = {"linear": (), "mlp": (128, 128)}

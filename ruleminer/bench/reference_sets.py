@@ -11,18 +11,19 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
+from ruleminer.dataset import LabelledFact, write_labelled_facts
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import LabelledFact, write_labelled_facts
-from ruleminer.problem.schema import Column, Schema, Table
-from ruleminer.rules.lexical import readings
+from ruleminer.rules.lexical import constant_of, readings
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Term, Variable
+from ruleminer.sources.schema import Column, Schema, Table
 
+# The kinds of constants that the strings have; what else looks like a number is text.
+_KINDS = {Kind.DECIMAL: Kind.INTEGER, Kind.BOOLEAN: Kind.BOOLEAN, Kind.DATE: Kind.DATE}
 _HEAD_VARIABLES = {"var_1": Variable("x"), "var_2": Variable("y")}
 
 
@@ -89,16 +90,10 @@ def _concatenation(pieces: list[str]) -> tuple[Concat, tuple[tuple[str, Term], .
 def _term(word: str) -> Term:
     if word in _HEAD_VARIABLES:
         return _HEAD_VARIABLES[word]
-    kind, text = readings(word)[-1]
-    match kind:
-        case Kind.DECIMAL if text.lstrip("-").isdigit():
-            return Constant.of(int(text))
-        case Kind.BOOLEAN:
-            return Constant.of(text == "true")
-        case Kind.DATE:
-            return Constant.of(date.fromisoformat(text))
-        case _:
-            return Constant.of(word.replace("_", " "))
+    family, text = readings(word)[-1]
+    kind = _KINDS.get(family)
+    found = constant_of(text, kind) if kind else None
+    return found or Constant.of(word.replace("_", " "))
 
 
 def _fact(text: str) -> tuple[str, tuple[str, ...]]:

@@ -7,9 +7,9 @@ import html
 from pathlib import Path
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import RESULTS, Record, read_records, write_text
 from ruleminer.bench.runner import duration, run_notes
 from ruleminer.bench.tables import html_of
+from ruleminer.bench.units import RESULTS, Record, read_records, write_text
 from ruleminer.errors import InputError
 
 _STYLE = """
@@ -33,9 +33,7 @@ def bench_report(folder: Path) -> Path:
     """Write FOLDER/report.html over every run below the folder; the page's path."""
     runs = sorted(path.parent for path in folder.rglob(RESULTS))
     if not runs:
-        raise InputError(
-            f"{folder}: no bench has left its {RESULTS} here; run `ruleminer bench NAME --out {folder}` first"
-        )
+        raise InputError(f"{folder}: no bench has left its {RESULTS} here; run one with ‹out={folder}› first")
     sections = [_section(run, folder) for run in runs]
     links = "".join(f'<li><a href="#{html.escape(run.name)}">{html.escape(run.name)}</a></li>' for run in runs)
     page = (

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from ruleminer.bench.counting import counting_result, predicate_groups, shape_groups
-from ruleminer.bench.frame import (
+from ruleminer.bench.units import (
     RESULTS,
     BenchOptions,
     Record,
@@ -31,22 +31,22 @@ from ruleminer.bench.frame import (
     chosen_losses,
     read_records,
     run_folder,
+    training_options,
     unit_hash,
 )
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import FOLDER as DATASET
-from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import model_files
 from ruleminer.learn.batches import pass_batches
 from ruleminer.learn.curve import read_curve
-from ruleminer.learn.display import Display
-from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
+from ruleminer.learn.examples import SPLITS, Example, SplitExamples, examples_of
 from ruleminer.learn.metrics import ceilings, hit_rates, rule_masses
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.training import Training, choose_device, deterministic, set_threads
 from ruleminer.learn.transformer import Transformer
 from ruleminer.learn.trie import build_trie, pack
 from ruleminer.learn.workers import workers
+from ruleminer.run import Run
 
 LOSSES = ("libra", "nll", "rc", "merit(0.5)", "uniform")
 _KNOWN, _UNKNOWN = 1, 2  # bits of forbidden rules: a training negative says so; only a held-out one does
@@ -113,24 +113,23 @@ def run_unit(bench: str, plan: Plan, unit: Unit, options: BenchOptions, tick: Ti
     folder, settings = run_folder(bench, options), unit.settings
     one = next(each for each in plan.sets if each.name == settings["set"])
     home = folder / "datasets" / one.name
-    if not (home / DATASET / "manifest.json").is_file():
+    if not Run(home).has_dataset:
         one.make(folder / "datasets", options)
     if settings["kind"] == "data":
         return measure_data(home, settings)
-    run = folder / "runs" / unit_hash(bench, unit)
-    run.mkdir(parents=True, exist_ok=True)
-    if not (run / DATASET).is_symlink():
-        (run / DATASET).symlink_to(Path("..", "..", "datasets", one.name, DATASET), target_is_directory=True)
+    run = Run(folder / "runs" / unit_hash(bench, unit))
+    run.borrow_dataset(Run(home))
     rate = settings["rate"] if settings["kind"] == "rate" else chosen_rate(settings, read_records(folder / RESULTS))
     chosen = {"loss": settings["loss"], "seed": settings["seed"], "learning_rate": rate, "device": options.device}
     chosen["threads"] = torch.get_num_threads()  # the cores, or OMP_NUM_THREADS
-    return measure_training(run, TrainOptions(**settings["training"], **chosen), tick, tested=settings["kind"] == "run")
+    training = training_options(settings["training"])
+    return measure_training(run, TrainOptions(**training, **chosen), tick, tested=settings["kind"] == "run")
 
 
 def chosen_rate(settings: Mapping[str, Any], records: Sequence[Record]) -> float:
     """The rate with which this loss did best on the validation facts."""
     choice = settings["choice"]
-    found = {
+    gain_of = {
         record.settings["rate"]: record.result["gain"]
         for record in records
         if record.settings["kind"] == "rate"
@@ -138,16 +137,16 @@ def chosen_rate(settings: Mapping[str, Any], records: Sequence[Record]) -> float
         and record.settings["set"] == choice["set"]
         and record.settings["training"] == choice["training"]
     }
-    missing = [rate for rate in choice["rates"] if rate not in found]
+    missing = [rate for rate in choice["rates"] if rate not in gain_of]
     if missing:
         raise InputError(f"no result for {settings['loss']} at learning rate {missing[0]:g}: run the whole bench again")
-    best: float = max(choice["rates"], key=lambda rate: found[rate])
+    best: float = max(choice["rates"], key=lambda rate: gain_of[rate])
     return best
 
 
 def measure_data(home: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The size of a dataset, what a counting ranker reaches on its test facts, and what any ranker could."""
-    options = TrainOptions(**settings["training"], seed=settings["seed"])
+    options = TrainOptions(**training_options(settings["training"]), seed=settings["seed"])
     dataset = read_dataset(home)
     examples = examples_of(dataset, options.seed, options.longest_input, options.vocabulary)
     facts, forbidden = _test_facts(examples, home), examples.forbidden(*SPLITS)
@@ -172,36 +171,29 @@ def measure_data(home: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _test_facts(examples: Examples, home: Path) -> list[Example]:
+def _test_facts(examples: SplitExamples, home: Path | Run) -> list[Example]:
     facts = examples.positives["test"]
     if not facts:
         raise InputError(f"the dataset in {home} has too few facts to hold any out for testing")
     return facts
 
 
-class _Ticking(Display):
-    """A display that shows nothing and passes the progress on to the bench's own bar."""
-
-    def __init__(self, tick: Tick) -> None:
-        super().__init__(quiet=True)
-        self.tick = tick
-
-    def step(self, done: float, loss: float, speed: float) -> None:
-        self.tick(_TRAINING_SHARE * done)
-
-
-def measure_training(run: Path, options: TrainOptions, tick: Tick, *, tested: bool) -> dict[str, Any]:
+def measure_training(run: Run, options: TrainOptions, tick: Tick, *, tested: bool) -> dict[str, Any]:
     """Train (or go on training) in RUN; its course, and if it is to be tested the metrics on the test facts."""
     device = choose_device(options.device)
     set_threads(options.threads)
-    with deterministic(device), workers(device) as team, _Ticking(tick) as display:
-        begun = (run / model_files.FOLDER / "checkpoint.safetensors").is_file()
+
+    def progress(stage: str, what: str, done: int, total: int) -> None:
+        tick(_TRAINING_SHARE * done / total)
+
+    with deterministic(device), workers(device) as team:
+        begun = (run.model / "checkpoint.safetensors").is_file()
         try:
-            training = Training(run, options, team, display, resume=begun)
+            training = Training(run, options, team, begun, progress)
         except InputError:
             if not begun:
                 raise
-            training = Training(run, options, team, display, resume=False)  # it was begun on other data
+            training = Training(run, options, team, False, progress)  # it was begun on other data
         trained = training.run()
     result: dict[str, Any] = {
         "learning_rate": options.learning_rate,
@@ -220,7 +212,7 @@ def measure_training(run: Path, options: TrainOptions, tick: Tick, *, tested: bo
     return result
 
 
-def _tested(run: Path, examples: Examples, options: TrainOptions) -> dict[str, float]:
+def _tested(run: Run, examples: SplitExamples, options: TrainOptions) -> dict[str, float]:
     """The paper's metrics of a run's best model on the test facts, and what its P_neg is made of."""
     model = model_files.load_model(run, choose_device(options.device)).model
     facts, forbidden = _test_facts(examples, run), examples.forbidden(*SPLITS)
@@ -231,7 +223,7 @@ def _tested(run: Path, examples: Examples, options: TrainOptions) -> dict[str, f
 
 @torch.no_grad()
 def forbidden_but_deriving(
-    model: Transformer, examples: Examples, facts: Sequence[Example], longest: int
+    model: Transformer, examples: SplitExamples, facts: Sequence[Example], longest: int
 ) -> dict[str, float]:
     """The part of P_neg that is a rule which derives the very fact, but also some negative.
 
@@ -248,7 +240,7 @@ def forbidden_but_deriving(
     masses = {_KNOWN: [0.0], _UNKNOWN: [0.0]}
     for batch in pass_batches([len(trie) for trie in tries], _PLACES, 0, 0) if tries else ():
         scores = model(pack([inputs[i] for i in batch], [tries[i] for i in batch], 64).to(device))
-        for bit, found in masses.items():
-            found.append(float(scores.log_mass(bit).exp().sum()))
+        for bit, masses_of_bit in masses.items():
+            masses_of_bit.append(float(scores.log_mass(bit).exp().sum()))
     told, untold = (math.fsum(masses[bit]) / len(facts) for bit in (_KNOWN, _UNKNOWN))
     return {"p_neg_derives": told + untold, "p_neg_untold": untold}

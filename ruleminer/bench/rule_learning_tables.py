@@ -9,10 +9,10 @@ from typing import Any
 
 from matplotlib import pyplot as plt
 
-from ruleminer.bench.frame import Record
 from ruleminer.bench.pictures import colour, save
 from ruleminer.bench.rule_learning import LOSSES
 from ruleminer.bench.tables import Cell, Table
+from ruleminer.bench.units import Record
 
 METRICS = {
     "p_pos": "P_pos",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ruleminer.bench.catalogue import bench_named
-from ruleminer.bench.frame import (
+from ruleminer.bench.tables import Table, markdown_of
+from ruleminer.bench.units import (
     RESULTS,
     Bench,
     BenchOptions,
@@ -27,28 +25,43 @@ from ruleminer.bench.frame import (
     unit_hash,
     write_text,
 )
-from ruleminer.bench.tables import Table, fitting, markdown_of, rich_of
 from ruleminer.errors import InputError
+from ruleminer.progress import Progress, Say, silent, unsaid
 
 
-def run_bench(name: str, options: BenchOptions) -> Path:
-    """Run what is not done yet, print the tables (or JSON) and return the folder with all files of the run."""
+@dataclass(frozen=True)
+class BenchRun:
+    """A finished run: its folder with all files, and what they say."""
+
+    folder: Path
+    records: list[Record]
+    tables: list[Table]
+    notes: tuple[str, ...]
+
+
+def run_bench(name: str, options: BenchOptions, progress: Progress = silent, say: Say = unsaid) -> BenchRun:
+    """Run what is not done yet, and write down what all of it says."""
     bench = bench_named(name)
-    for option, given, owner in (("--tune", options.tune, "real-world"), ("--db", options.db, "mapping")):
+    for option, given, owner in (("‹tune›", options.tune, "real-world"), ("‹db›", options.db, "mapping")):
         if given and name != owner:
             raise InputError(f"{option} is for the bench {owner}, not for {name}")
-    units = bench.units(options)
+    units = _chosen(bench.units(options), options.only)
     folder = run_folder(name, options)
     folder.mkdir(parents=True, exist_ok=True)
-    done = _run_units(bench, units, options, folder / RESULTS)
+    done = _run_units(bench, units, options, folder / RESULTS, progress, say)
     tables = bench.tables(done)
     pictures = bench.pictures(done, folder)
     write_text(folder / "table.md", run_markdown(bench, options.scale, tables, pictures))
-    if options.json:
-        sys.stdout.write(json.dumps([vars(record) for record in done], indent=1) + "\n")
-    else:
-        _print_run(bench, options.scale, tables, folder)
-    return folder
+    return BenchRun(folder, done, tables, run_notes(bench, options.scale))
+
+
+def _chosen(units: list[Unit], words: tuple[str, ...]) -> list[Unit]:
+    """The units whose names have all of these words."""
+    chosen = [unit for unit in units if set(words) <= set(unit.key.replace(",", " ").split())]
+    if not chosen:
+        keys = "; ".join(unit.key for unit in units[:5])
+        raise InputError(f"‹only›: no unit has all of {', '.join(words)} in its name; the first are {keys}")
+    return chosen
 
 
 def run_markdown(bench: Bench, scale: str, tables: list[Table], pictures: list[Path]) -> str:
@@ -80,27 +93,17 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _run_units(bench: Bench, units: list[Unit], options: BenchOptions, path: Path) -> list[Record]:
+def _run_units(
+    bench: Bench, units: list[Unit], options: BenchOptions, path: Path, progress: Progress, say: Say
+) -> list[Record]:
     name = bench.info.name
     records = read_records(path)
     known = {record.hash for record in records}
     waiting = [unit for unit in units if unit_hash(name, unit) not in known]
-    console = Console(stderr=True)
     projected = sum(unit.seconds for unit in waiting)
     skipped = f"; {len(units) - len(waiting)} are done already" if len(waiting) < len(units) else ""
-    console.print(
-        f"{name}: {len(waiting)} units at scale {options.scale}, about {duration(projected)} on 2 CPU cores{skipped}",
-        highlight=False,
-    )
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[left]} left"),
-        TimeElapsedColumn(),
-    )
-    shown = Progress(*columns, console=console, transient=True, disable=not waiting)
-    with flushed_denormals(), shown as progress:
-        bar = progress.add_task(name, total=max(projected, 1e-9), left=duration(projected))
+    say(f"{name}: {len(waiting)} units at scale {options.scale}, about {duration(projected)} on 2 CPU cores{skipped}")
+    with flushed_denormals():
         started, before = time.monotonic(), 0.0
         for unit in waiting:
             begun = time.monotonic()
@@ -108,7 +111,7 @@ def _run_units(bench: Bench, units: list[Unit], options: BenchOptions, path: Pat
             def tick(fraction: float, unit: Unit = unit, before: float = before) -> None:
                 reached = before + unit.seconds * fraction
                 left = duration(_time_left(time.monotonic() - started, reached, projected))
-                progress.update(bar, completed=reached, description=f"{name}: {unit.key}", left=left)
+                progress(name, f"{unit.key}, {left} left", round(reached), max(1, round(projected)))
 
             tick(0.0)
             result = bench.run(unit, options, tick)
@@ -134,16 +137,3 @@ def _time_left(elapsed: float, reached: float, projected: float) -> float:
     if reached < 0.02 * projected or reached <= 0:
         return projected - reached
     return elapsed / reached * (projected - reached)
-
-
-def _print_run(bench: Bench, scale: str, tables: list[Table], folder: Path) -> None:
-    console = Console()
-    for table in tables:
-        console.print(f"\n{table.title}", style="bold", highlight=False, markup=False)
-        for part in fitting(table, console):
-            console.print(rich_of(part))
-        for note in table.notes:
-            console.print(f"  {note}", style="dim", highlight=False, markup=False)
-    for note in run_notes(bench, scale):
-        console.print(f"· {note}", highlight=False, markup=False)
-    console.print(f"files: {folder}", highlight=False, markup=False)

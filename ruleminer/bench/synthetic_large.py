@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from ruleminer.bench.batched import Sgd, epoch_batches, objective, predictions, start, train_step
-from ruleminer.bench.frame import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, chosen_losses
 from ruleminer.bench.grids import noise_picture, noise_table
 from ruleminer.bench.noise import by_pool
 from ruleminer.bench.tables import Table
+from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, chosen_losses
 
 LABELS = DIMENSIONS = 100
 HIDDEN = (300, 301, 302, 303)

@@ -16,7 +16,9 @@ from torch import Tensor
 
 from ruleminer.bench.batched import BatchedMlp, Objective, Sgd, objective, start, train_step
 from ruleminer.bench.dynamics import embeddings
-from ruleminer.bench.frame import (
+from ruleminer.bench.pictures import colour, save
+from ruleminer.bench.tables import Cell, Table
+from ruleminer.bench.units import (
     Bench,
     BenchInfo,
     BenchOptions,
@@ -26,8 +28,6 @@ from ruleminer.bench.frame import (
     chosen_losses,
     paper_numbers,
 )
-from ruleminer.bench.pictures import colour, save
-from ruleminer.bench.tables import Cell, Table
 from ruleminer.learn.losses import Outputs, loss_named, of_logits
 
 OUTPUTS, NEAR = 100, 10  # o₁ … o₁₀ are nearly right

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rich import table as rich_table
-from rich.console import Console
 from rich.measure import Measurement
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 @dataclass(frozen=True)

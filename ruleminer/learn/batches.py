@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ruleminer.learn.examples import Example, Examples, TrainingSet
-from ruleminer.learn.trie import ALLOWED, Batch, Path, Trie, build_trie, pack
+from ruleminer.learn.examples import Example, SplitExamples, TrainingSet
+from ruleminer.learn.trie import ALLOWED, Batch, TokenPath, Trie, build_trie, pack
 
 PAPER_SETS = 50  # forbidden sets per update (paper, Section 5)
 _FIRST_SET = 2  # their bits; with `paper` no leaf bears the mark FORBIDDEN
@@ -34,17 +34,19 @@ def plain_batch(data: TrainingSet, facts: Sequence[int], row_length: int) -> Bat
 
 @dataclass(frozen=True)
 class PaperNegatives:
-    """The candidate sets of negative facts, of which each update samples 50 (`--negatives paper`).
+    """The candidate sets of negative facts, of which each update samples 50 (negatives `paper`).
 
     The paper takes one fact at a time and all 50 sets with it; in a batch of B facts each gets ⌈50/B⌉ of them, and
     the term is scaled up, so that it has the same expectation.
     """
 
-    sets: list[list[Path]]
-    allowed: list[list[Path]]  # of each training fact
+    sets: list[list[TokenPath]]
+    allowed: list[list[TokenPath]]  # of each training fact
 
     @classmethod
-    def of(cls, examples: Examples, negatives: Sequence[Example], data: TrainingSet, longest: int) -> PaperNegatives:
+    def of(
+        cls, examples: SplitExamples, negatives: Sequence[Example], data: TrainingSet, longest: int
+    ) -> PaperNegatives:
         """The sets of the training negatives, without rules longer than the limit."""
         sets = [[p for p in (examples.rules[r] for r in e.candidates) if len(p) <= longest] for e in negatives]
         return cls([own for own in sets if own], [leaf_paths(trie) for trie in data.tries])
@@ -66,9 +68,9 @@ class PaperNegatives:
         return pack([data.inputs[i] for i in facts], tries, row_length), bits
 
 
-def leaf_paths(trie: Trie) -> list[Path]:
+def leaf_paths(trie: Trie) -> list[TokenPath]:
     """The leaves of a trie as paths, in order."""
-    paths: list[Path] = []
+    paths: list[TokenPath] = []
     for node, token in zip(trie.leaf_node.tolist(), trie.leaf_token.tolist(), strict=True):
         path = [token]
         while node > 0:

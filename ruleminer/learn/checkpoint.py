@@ -19,7 +19,7 @@ _FILE = "checkpoint.safetensors"
 
 
 @dataclass
-class Progress:
+class Position:
     """How far training is; a checkpoint's note."""
 
     number: int = 0  # of the pass over the data
@@ -36,21 +36,21 @@ class Progress:
 
 
 def save(
-    folder: Path, model: nn.Module, best: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, progress: Progress
+    folder: Path, model: nn.Module, best: Mapping[str, Tensor], optimizer: torch.optim.Optimizer, position: Position
 ) -> None:
-    """Weights, best weights, state of the optimiser, random state and progress."""
+    """Weights, best weights, state of the optimiser, random state and position."""
     tensors = {f"model.{name}": weight for name, weight in model.state_dict().items()}
     tensors |= {f"best.{name}": weight for name, weight in best.items()}
     tensors["random.torch"] = torch.get_rng_state()
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
-    write_tensors(folder / _FILE, tensors, asdict(progress))
+    write_tensors(folder / _FILE, tensors, asdict(position))
 
 
 def check(folder: Path, config: Mapping[str, Any]) -> None:
     """Refuse to resume from a checkpoint of other data or other options."""
     if not (folder / _FILE).is_file():
-        raise InputError(f"no checkpoint in {folder} to resume from: train without --resume")
+        raise InputError(f"no checkpoint in {folder} to resume from: train without ‹resume›")
     saved = read_config(folder)
     if saved["dataset"] != config["dataset"]:
         raise InputError(f"the dataset beside {folder} has changed since the checkpoint: train anew")
@@ -61,8 +61,8 @@ def check(folder: Path, config: Mapping[str, Any]) -> None:
         raise InputError(f"the checkpoint in {folder} was made with {was}: resume with the same options")
 
 
-def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], Progress]:
-    """Put model, optimiser and random state back; return the best weights and the progress."""
+def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], Position]:
+    """Put model, optimiser and random state back; return the best weights and the position."""
     tensors, note = read_tensors(folder / _FILE)
     parts: dict[str, dict[str, Tensor]] = {}
     for name, tensor in tensors.items():
@@ -75,4 +75,4 @@ def load(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tu
         index, _, rest = name.partition(".")
         state.setdefault(int(index), {})[rest] = tensor
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-    return parts["best"], Progress(**note)
+    return parts["best"], Position(**note)

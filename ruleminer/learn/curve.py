@@ -1,4 +1,4 @@
-"""The learning curve of a run: the lines of its metrics.jsonl."""
+"""The learning curve of a run: the lines of its metrics.jsonl, and a picture of them."""
 
 from __future__ import annotations
 
@@ -42,3 +42,34 @@ def _point(line: str) -> CurvePoint | None:
     except (ValueError, KeyError, TypeError):
         return None
     return point if all(map(math.isfinite, (point.loss, point.p_pos, point.p_neg))) else None
+
+
+def draw_curve(model: Path) -> None:
+    """The learning curve in a model folder as a PNG beside it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot, ticker
+
+    curve = read_curve(model)
+    updates = [point.update for point in curve]
+    figure, (top, bottom) = pyplot.subplots(2, 1, sharex=True, figsize=(7, 6), height_ratios=[2, 1], layout="tight")
+    top.plot(updates, [point.p_pos for point in curve], color="#1b7837", marker=".", label="allowed ($P_{pos}$)")
+    top.plot(updates, [point.p_neg for point in curve], color="#b2182b", marker=".", label="forbidden ($P_{neg}$)")
+    top.set(ylim=(-0.02, 1.02), ylabel="probability on validation facts")
+    best = kept(curve)
+    if best is not None:
+        top.axvline(best.update, color="0.7", linestyle=":", zorder=0)
+        top.set_title(f"best: {best.p_pos:.4f} allowed, {best.p_neg:.4f} forbidden", loc="right", fontsize=10)
+    top.legend(loc="best", frameon=False)
+    bottom.plot(updates, [point.loss for point in curve], color="#2166ac", marker=".")
+    bottom.set(xlabel="updates", ylabel="training loss", yscale="symlog")
+    bottom.yaxis.set_major_locator(ticker.SymmetricalLogLocator(base=10, linthresh=2, subs=(1, 2, 5)))
+    bottom.yaxis.set_major_formatter(ticker.ScalarFormatter())
+    for axes in (top, bottom):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+    fresh = model / ".curve.png"
+    figure.savefig(fresh, dpi=130, format="png")
+    pyplot.close(figure)
+    fresh.replace(model / "curve.png")

@@ -12,9 +12,9 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import Transformer
-from ruleminer.learn.trie import Path
+from ruleminer.learn.trie import TokenPath
 
-Accepts = Callable[[Path], bool]
+Accepts = Callable[[TokenPath], bool]
 """Whether a path (complete if it ends with the end token) is, or can become, one that is wanted."""
 
 
@@ -26,7 +26,7 @@ class Hypothesis:
     """A whole rule and its log-probability."""
 
     log_p: float
-    path: Path
+    path: TokenPath
 
 
 @dataclass

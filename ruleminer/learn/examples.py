@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path as FilePath
 
 import numpy as np
 
+from ruleminer.dataset import Dataset, read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import Dataset, read_dataset
 from ruleminer.learn.tokens import Tokens
-from ruleminer.learn.trie import ALLOWED, FORBIDDEN, Path, PrefixTree, Trie, build_trie, departures, whole
+from ruleminer.learn.trie import ALLOWED, FORBIDDEN, PrefixTree, TokenPath, Trie, build_trie, departures, whole
+from ruleminer.run import RunLike
 
 SPLITS = ("train", "validation", "test")
 _SHARES = (0.70, 0.85)
@@ -34,11 +34,11 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Examples:
+class SplitExamples:
     """All facts that have candidates, by split."""
 
     tokens: Tokens
-    rules: dict[int, Path]  # each rule's tokens, complete with the end token
+    rules: dict[int, TokenPath]  # each rule's tokens, complete with the end token
     positives: dict[str, list[Example]]
     negatives: dict[str, list[Example]]
     without_candidates: int  # positive facts that no rule derives
@@ -49,7 +49,7 @@ class Examples:
 
     def head_trees(self, forbidden: Iterable[int]) -> dict[str, PrefixTree]:
         """The forbidden rules of each predicate as one tree."""
-        heads: dict[str, list[Path]] = {}
+        heads: dict[str, list[TokenPath]] = {}
         predicate = {rule: e.predicate for split in SPLITS for e in self.negatives[split] for rule in e.candidates}
         for rule in sorted(forbidden):
             heads.setdefault(predicate[rule], []).append(self.rules[rule][:-1])
@@ -62,37 +62,32 @@ def fact_text(predicate: str, arguments: Sequence[str]) -> str:
 
 
 def load_examples(
-    run: FilePath, seed: int, longest_input: int, vocabulary: int = 1024, tokens: Tokens | None = None
-) -> Examples:
+    run: RunLike, seed: int, longest_input: int, vocabulary: int = 1024, tokens: Tokens | None = None
+) -> SplitExamples:
     """The examples of a run's dataset; a vocabulary is trained on its text unless one is given."""
     return examples_of(read_dataset(run), seed, longest_input, vocabulary, tokens)
 
 
 def examples_of(
     dataset: Dataset, seed: int, longest_input: int, vocabulary: int = 1024, tokens: Tokens | None = None
-) -> Examples:
+) -> SplitExamples:
     """The examples of a dataset in memory."""
-    rules = dict(zip(dataset.rules["rule"].to_pylist(), dataset.rules["text"].to_pylist(), strict=True))
-    facts = dataset.facts.to_pylist()
-    texts = [fact_text(f["predicate"], [a for a in (f["arg1"], f["arg2"]) if a is not None]) for f in facts]
+    rules, facts = dataset.rule_texts, list(dataset.facts_with_rules())
+    texts = [fact_text(fact.predicate, fact.arguments) for fact in facts]
     tokens = tokens or Tokens.trained_on([*rules.values(), *texts], vocabulary)
-    candidates: dict[int, list[int]] = {}
-    for fact, rule in zip(dataset.candidates["fact"].to_pylist(), dataset.candidates["rule"].to_pylist(), strict=True):
-        candidates.setdefault(fact, []).append(rule)
     sides: dict[bool, list[Example]] = {True: [], False: []}
     for fact, text in zip(facts, texts, strict=True):
-        if fact["fact"] in candidates:
+        if fact.rules:
             encoded = tuple(tokens.encode(text)[:longest_input])
-            own = tuple(dict.fromkeys(candidates[fact["fact"]]))
-            sides[fact["positive"]].append(Example(fact["fact"], fact["predicate"], encoded, own))
+            sides[fact.positive].append(Example(fact.number, fact.predicate, encoded, fact.rules))
     if not sides[True]:
         raise InputError(f"no positive fact in {dataset.folder} has a candidate rule: there is nothing to learn from")
-    return Examples(
+    return SplitExamples(
         tokens,
         {rule: whole(tokens.encode(text)) for rule, text in rules.items()},
         split(sides[True], seed),
         split(sides[False], seed + 1),
-        sum(fact["positive"] for fact in facts) - len(sides[True]),
+        sum(fact.positive for fact in facts) - len(sides[True]),
     )
 
 
@@ -127,7 +122,7 @@ class TrainingSet:
 
 
 def training_set(
-    examples: Examples, part: Sequence[Example], forbidden: set[int], longest_rule: int, mark: bool
+    examples: SplitExamples, part: Sequence[Example], forbidden: set[int], longest_rule: int, mark: bool
 ) -> TrainingSet:
     """The tries of the allowed rules; with `mark`, where forbidden rules of the same head leave them."""
     trees = examples.head_trees(forbidden) if mark else {}

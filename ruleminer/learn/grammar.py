@@ -14,11 +14,11 @@ from functools import cache
 from ruleminer.errors import SyntaxProblem
 from ruleminer.learn.decoding import Accepts
 from ruleminer.learn.tokens import Tokens
-from ruleminer.learn.trie import Path
-from ruleminer.problem.schema import Schema
+from ruleminer.learn.trie import TokenPath
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import name_text
 from ruleminer.rules.values import Kind
+from ruleminer.sources.schema import Schema
 
 _VARIABLE = re.compile(r"[a-z]\d*(?![A-Za-z0-9_-])")  # as extraction names them
 _STRING = r'"(?:[^"\\\n]|\\[nrt"\\]|\\u[0-9a-f]{4})*"'
@@ -159,7 +159,7 @@ def constraint(tokens: Tokens, schema: Schema, predicate: str, arity: int) -> Ac
     beyond_ascii = {"\ufffd", *(character for name in names for character in name if not character.isascii())}
 
     @cache
-    def accepts(path: Path) -> bool:
+    def accepts(path: TokenPath) -> bool:
         if path[-1] == Tokens.EOS:
             text = tokens.decode(path[:-1])
             return grammar.is_rule(text) and tuple(tokens.encode(text)) == path[:-1]

@@ -155,16 +155,18 @@ LOSSES: dict[str, Loss] = {
 
 
 def loss_named(text: str) -> Loss:
-    """The loss that `text` names: `libra`, `nll`, ...; `merit(0.25)` and `lws(2)` set β."""
-    match = re.fullmatch(r"([a-z-]+)(?:\((\d+(?:\.\d+)?)\))?", text)
+    """The loss that `text` names: `libra`, `nll`, ...; `merit:0.25` sets β, as does the paper's `merit(0.25)`."""
+    number = r"(\d+(?:\.\d+)?)"
+    match = re.fullmatch(rf"([a-z-]+)(?::{number}|\({number}\))?", text)
     loss = LOSSES.get(match[1]) if match else None
     if loss is None or match is None:
         raise InputError(f"unknown loss {text!r}; known are {', '.join(LOSSES)}")
-    if match[2] is None:
+    beta = match[2] or match[3]
+    if beta is None:
         return loss
     if loss.default_beta is None:
-        raise InputError(f"loss {match[1]!r} has no β; write it without parentheses")
-    return Loss(text, partial(loss.function, beta=float(match[2])), loss.needs_all_outputs)  # type: ignore[call-arg]
+        raise InputError(f"loss {match[1]!r} has no β; write its name alone")
+    return Loss(text, partial(loss.function, beta=float(beta)), loss.needs_all_outputs)  # type: ignore[call-arg]
 
 
 def _sum_allowed(values: Tensor, outputs: Outputs) -> Tensor:

@@ -14,21 +14,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path as FilePath
 from typing import Any
 
 import torch
 
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import model_files
 from ruleminer.learn.batches import pass_batches
 from ruleminer.learn.decoding import beam_search
-from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
+from ruleminer.learn.examples import SPLITS, Example, SplitExamples, examples_of
 from ruleminer.learn.grammar import constraint
 from ruleminer.learn.training import choose_device, set_threads
 from ruleminer.learn.transformer import Transformer
-from ruleminer.learn.trie import ALLOWED, FORBIDDEN, Path, PrefixTree, build_trie, departures, pack
+from ruleminer.learn.trie import ALLOWED, FORBIDDEN, PrefixTree, TokenPath, build_trie, departures, pack
+from ruleminer.run import Run, RunLike
 
 BEAM = 10
 HITS = (1, 5, 10)
@@ -40,7 +40,7 @@ _BEAM_FACTS = 64  # at once
 
 
 def evaluate_run(
-    run: FilePath,
+    run: RunLike,
     split: str = "test",
     device: str = "auto",
     threads: int | None = None,
@@ -71,19 +71,19 @@ def evaluate_run(
     result: dict[str, Any] = {**masses, **hits, **ceilings(examples, facts, forbidden, longest)}
     result |= {"split": split, "facts": len(facts), "beam": BEAM, "constrained": constrained}
     name = f"evaluation-{split}.json"
-    model_files.write_text(run / model_files.FOLDER / name, json.dumps(result, indent=2) + "\n")
+    model_files.write_text(Run.of(run).model / name, json.dumps(result, indent=2) + "\n")
     return result
 
 
 @torch.no_grad()
 def rule_masses(
-    model: Transformer, examples: Examples, facts: Sequence[Example], forbidden: set[int], longest: int
+    model: Transformer, examples: SplitExamples, facts: Sequence[Example], forbidden: set[int], longest: int
 ) -> dict[str, float]:
     """P_pos and P_neg, averaged over the facts."""
     device = model.embedding.weight.device
     paths = {rule: examples.rules[rule] for rule in forbidden if len(examples.rules[rule]) <= longest}
     tree = PrefixTree.of(path[:-1] for path in paths.values())
-    leaves: list[dict[Path, int]] = []
+    leaves: list[dict[TokenPath, int]] = []
     for example in facts:
         own = {rule: examples.rules[rule] for rule in example.candidates if len(examples.rules[rule]) <= longest}
         labels = {path: ALLOWED | (FORBIDDEN if rule in forbidden else 0) for rule, path in own.items()}
@@ -107,9 +107,11 @@ def rule_masses(
     return {name: sum(total[name] for total in totals) / len(facts) for name in totals[0]}
 
 
-def _followed(labels: dict[Path, int], masses: Sequence[float], tree: PrefixTree) -> tuple[dict[Path, int], float]:
+def _followed(
+    labels: dict[TokenPath, int], masses: Sequence[float], tree: PrefixTree
+) -> tuple[dict[TokenPath, int], float]:
     """What is under each prefix that has mass, still to be scored, and the mass of the other prefixes."""
-    under: dict[Path, int] = {}
+    under: dict[TokenPath, int] = {}
     slack = 0.0
     for (path, bit), mass in zip(labels.items(), masses, strict=False):
         if bit == _OPEN and mass > _FOLLOW:
@@ -119,19 +121,19 @@ def _followed(labels: dict[Path, int], masses: Sequence[float], tree: PrefixTree
     return under, slack
 
 
-def _under(tree: PrefixTree, path: Path) -> PrefixTree:
+def _under(tree: PrefixTree, path: TokenPath) -> PrefixTree:
     for token in path:
         tree = tree[token]
     return tree
 
 
-def _bit(tree: PrefixTree, path: Path) -> int:
+def _bit(tree: PrefixTree, path: TokenPath) -> int:
     return _OPEN if _under(tree, path) else FORBIDDEN
 
 
 def hit_rates(
     model: Transformer,
-    examples: Examples,
+    examples: SplitExamples,
     facts: Sequence[Example],
     forbidden: set[int],
     longest: int,
@@ -143,8 +145,8 @@ def hit_rates(
     for start in range(0, len(facts), _BEAM_FACTS):
         part = facts[start : start + _BEAM_FACTS]
         tests = accepts[start : start + _BEAM_FACTS] if accepts is not None else None
-        found = beam_search(model, [example.tokens for example in part], longest, BEAM, tests)
-        for example, hypotheses in zip(part, found, strict=True):
+        best_of = beam_search(model, [example.tokens for example in part], longest, BEAM, tests)
+        for example, hypotheses in zip(part, best_of, strict=True):
             good = {examples.rules[rule] for rule in example.candidates}
             for k in HITS:
                 first = [hypothesis.path for hypothesis in hypotheses[:k]]
@@ -153,7 +155,9 @@ def hit_rates(
     return {name: count / len(facts) for name, count in counts.items()}
 
 
-def ceilings(examples: Examples, facts: Sequence[Example], forbidden: set[int], longest: int) -> Mapping[str, float]:
+def ceilings(
+    examples: SplitExamples, facts: Sequence[Example], forbidden: set[int], longest: int
+) -> Mapping[str, float]:
     """How good any model could be.
 
     `ceiling_pos`: share of facts that some rule derives which is neither forbidden nor too long.

@@ -23,8 +23,8 @@ from torch import Tensor
 from ruleminer.errors import InputError
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import Size, Transformer
+from ruleminer.run import Run, RunLike
 
-FOLDER = "model"
 _RESUMED = ("dataset", "options", "size", "longest_input", "longest_rule")  # what resuming reads of a config
 
 
@@ -43,9 +43,9 @@ def new_model(config: Mapping[str, Any]) -> Transformer:
     return Transformer(config["vocabulary"], size, config["longest_input"], config["longest_rule"])
 
 
-def load_model(run: Path, device: torch.device | str = "cpu") -> SavedModel:
+def load_model(run: RunLike, device: torch.device | str = "cpu") -> SavedModel:
     """The trained model of a run."""
-    folder = run / FOLDER
+    folder = Run.of(run).model
     if not (folder / "model.safetensors").is_file():
         raise InputError(f"no trained model in {run}: `ruleminer train {run}` makes one")
     try:
@@ -64,9 +64,9 @@ def read_config(folder: Path) -> dict[str, Any]:
         config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
         missing = [name for name in _RESUMED if name not in config]
     except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{folder / 'config.json'} is damaged ({_reason(error)}): train anew with --force") from None
+        raise InputError(f"{folder / 'config.json'} is damaged ({_reason(error)}): train anew with ‹force›") from None
     if missing:
-        raise InputError(f"{folder / 'config.json'} is damaged (no {missing[0]} in it): train anew with --force")
+        raise InputError(f"{folder / 'config.json'} is damaged (no {missing[0]} in it): train anew with ‹force›")
     return config
 
 
@@ -75,17 +75,11 @@ def read_tokens(folder: Path) -> Tokens:
     try:
         return Tokens((folder / "tokens.model").read_bytes())
     except (OSError, RuntimeError) as error:
-        raise InputError(f"{folder / 'tokens.model'} is damaged ({_reason(error)}): train anew with --force") from None
+        raise InputError(f"{folder / 'tokens.model'} is damaged ({_reason(error)}): train anew with ‹force›") from None
 
 
 def _reason(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def refuse_to_replace(run: Path) -> None:
-    """An error if the run has a model, or a training that could go on."""
-    if (run / FOLDER / "config.json").is_file():
-        raise InputError(f"{run} holds a model already: --resume goes on with it, --force trains a new one")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any] | None = None) -> None:
@@ -103,7 +97,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             note = json.loads((file.metadata() or {}).get("note", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
     except (OSError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew with --force") from None
+        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew with ‹force›") from None
 
 
 def write_text(path: Path, text: str) -> None:

@@ -27,8 +27,9 @@ class TrainOptions:
     weight_decay: float = 0.01
     warmup: int = 40  # updates
     clip: float = 1.0
-    updates: int = 600  # in all, and at least `passes` passes over the data
-    passes: int = 6
+    updates: int | None = None  # exactly so many, unless nothing is gained any more; None: whole passes, as follows
+    least_updates: int = 600  # rounded up to whole passes
+    passes: int = 6  # at least
     patience: int = 8  # validations without gain before it stops
     batch_nodes: int = 2500  # places of tries in a batch
     row_length: int = 64  # places that attend to each other
@@ -51,7 +52,7 @@ class TrainOptions:
             )
         for name, known in (("size", SIZES), ("negatives", NEGATIVES), ("device", DEVICES), ("precision", PRECISIONS)):
             if getattr(self, name) not in known:
-                raise InputError(f"unknown {name} {getattr(self, name)!r}; known are {', '.join(known)}")
+                raise InputError(f"unknown ‹{name}› {getattr(self, name)!r}; known are {', '.join(known)}")
         lowest: dict[str, float] = {"warmup": 0, "weight_decay": 0, "negatives_weight": 0, "seed": 0}
         lowest |= {"longest_rule": 8, "longest_input": 8, "vocabulary": 700, "row_length": 16}
         for field in fields(self):
@@ -59,9 +60,9 @@ class TrainOptions:
             if isinstance(value, int | float) and not isinstance(value, bool):
                 least = lowest.get(field.name)
                 if least is not None and value < least:
-                    raise InputError(f"{field.name.replace('_', '-')} must be at least {least:g}, not {value:g}")
+                    raise InputError(f"‹{field.name}› must be at least {least:g}, not {value:g}")
                 if least is None and not value > 0:
-                    raise InputError(f"{field.name.replace('_', '-')} must be above 0, not {value:g}")
+                    raise InputError(f"‹{field.name}› must be above 0, not {value:g}")
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for config.json."""

@@ -10,13 +10,13 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import Transformer
-from ruleminer.learn.trie import Path
+from ruleminer.learn.trie import TokenPath
 
 
 def score_alone(
     model: Transformer,
     inputs: Sequence[Sequence[int]],
-    paths: Sequence[Sequence[Path]],
+    paths: Sequence[Sequence[TokenPath]],
     rows_at_once: int | None = None,
 ) -> list[Tensor]:
     """For each fact, the log-probability of each of its paths, by teacher forcing on one row per path.
@@ -33,7 +33,7 @@ def score_alone(
     return list(torch.split(torch.cat(scored)[back], [len(own) for own in paths]))
 
 
-def _score(model: Transformer, memory: Tensor, real: Tensor, rows: Sequence[tuple[int, Path]]) -> Tensor:
+def _score(model: Transformer, memory: Tensor, real: Tensor, rows: Sequence[tuple[int, TokenPath]]) -> Tensor:
     owner = torch.tensor([fact for fact, _ in rows])
     targets = pad_sequence([torch.tensor(path) for _, path in rows], batch_first=True, padding_value=Tokens.PAD)
     starts = torch.full_like(targets[:, :1], Tokens.BOS)  # targets are (C, L)

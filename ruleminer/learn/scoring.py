@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path as FilePath
 
 import torch
 
@@ -14,7 +13,8 @@ from ruleminer.learn.examples import fact_text
 from ruleminer.learn.grammar import constraint
 from ruleminer.learn.model_files import SavedModel, load_model
 from ruleminer.learn.trie import ALLOWED, build_trie, pack, whole
-from ruleminer.problem.schema import Schema
+from ruleminer.run import RunLike
+from ruleminer.sources.schema import Schema
 
 Fact = tuple[str, Sequence[str]]
 """A predicate and its one or two arguments."""
@@ -31,7 +31,7 @@ class RuleScorer:
         self.longest_input: int = saved.config["options"]["longest_input"]
 
     @classmethod
-    def of_run(cls, run: FilePath, device: torch.device | str = "cpu") -> RuleScorer:
+    def of_run(cls, run: RunLike, device: torch.device | str = "cpu") -> RuleScorer:
         """The scorer of RUN/model."""
         return cls(load_model(run, device))
 
@@ -42,14 +42,14 @@ class RuleScorer:
         paths = [[whole(self.tokens.encode(text)) for text in texts] for texts in rules]
         short = [{p: ALLOWED for p in own if len(p) <= self.longest_rule} for own in paths]
         tries = [build_trie(own) for own in short]
-        found: list[list[float]] = [[] for _ in facts]
+        log_p: list[list[float]] = [[] for _ in facts]
         device = self.model.embedding.weight.device
         for batch in pass_batches([len(trie) for trie in tries], _PLACES, 0, 0):
             packed = pack([inputs[i] for i in batch], [tries[i] for i in batch], 64)
             for i, row in zip(batch, self.model(packed.to(device)).log_p.tolist(), strict=True):
                 by_path = dict(zip(short[i], row, strict=False))
-                found[i] = [by_path.get(path, -math.inf) for path in paths[i]]
-        return found
+                log_p[i] = [by_path.get(path, -math.inf) for path in paths[i]]
+        return log_p
 
     def rules_for(self, facts: Sequence[Fact], schema: Schema, beam: int = 10) -> list[list[tuple[str, float]]]:
         """For each fact, the rules of the schema that the model finds most probable, with log p."""
@@ -57,8 +57,8 @@ class RuleScorer:
             key: constraint(self.tokens, schema, *key) for key in {(name, len(arguments)) for name, arguments in facts}
         }
         accepts = [tests[name, len(arguments)] for name, arguments in facts]
-        found = beam_search(self.model, [self._input(f) for f in facts], self.longest_rule, beam, accepts)
-        return [[(self.tokens.decode(h.path[:-1]), h.log_p) for h in hypotheses] for hypotheses in found]
+        best_of = beam_search(self.model, [self._input(f) for f in facts], self.longest_rule, beam, accepts)
+        return [[(self.tokens.decode(h.path[:-1]), h.log_p) for h in hypotheses] for hypotheses in best_of]
 
     def _input(self, fact: Fact) -> list[int]:
         return self.tokens.encode(fact_text(*fact))[: self.longest_input]

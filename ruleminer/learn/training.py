@@ -2,13 +2,13 @@
 
 Per update: the loss of the allowed rules, averaged over the facts of a batch, plus the term for forbidden rules.
 
-    --negatives same-head   forbidden rules leave the allowed sets; plus −log(1 − M), where M is the mass of the
+    negatives same-head     forbidden rules leave the allowed sets; plus −log(1 − M), where M is the mass of the
                             first tokens by which forbidden rules of the same head leave the trie. M bounds their
                             mass from above, and needs no node of its own
-    --negatives remove      forbidden rules leave the allowed sets, nothing else
-    --negatives paper       allowed sets as they are; plus γ Σ −L over 50 sampled forbidden sets of any head, each
+    negatives remove        forbidden rules leave the allowed sets, nothing else
+    negatives paper         allowed sets as they are; plus γ Σ −L over 50 sampled forbidden sets of any head, each
                             bounded below (losses.paper_negatives)
-    --negatives none        negatives are ignored
+    negatives none          negatives are ignored
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ruleminer import notebook
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError, RuleminerError
-from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import checkpoint, model_files
 from ruleminer.learn.batches import PAPER_SETS, PaperNegatives, pass_batches, plain_batch
-from ruleminer.learn.checkpoint import Progress
-from ruleminer.learn.curve import LEARNED
-from ruleminer.learn.display import Display, draw_curve
-from ruleminer.learn.examples import Example, Examples, TrainingSet, examples_of, training_set
+from ruleminer.learn.checkpoint import Position
+from ruleminer.learn.curve import LEARNED, draw_curve
+from ruleminer.learn.examples import Example, SplitExamples, TrainingSet, examples_of, training_set
 from ruleminer.learn.losses import forbidden_mass, loss_named, paper_negatives
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import SIZES, Scores
 from ruleminer.learn.trie import ALLOWED, FORBIDDEN
 from ruleminer.learn.workers import Workers, workers
+from ruleminer.progress import Progress, Say, silent, unsaid
+from ruleminer.run import Run, RunLike
 
 _CHECKPOINT_SECONDS = 30.0
 _TIME_IS_UP = "the time limit"
@@ -61,14 +63,34 @@ class TrainResult:
     parameters: int
     folder: Path
 
+    def _repr_html_(self) -> str:
+        headings = ("P_pos", "P_neg", "updates", "seconds", "stopped, for", "parameters")
+        figures = (notebook.share(self.p_pos), notebook.share(self.p_neg), self.updates, round(self.seconds))
+        shown = notebook.table(f"Model in {self.folder}", headings, [(*figures, self.reason, self.parameters)])
+        return shown + notebook.picture(self.folder / "curve.png", "the learning curve")
 
-def train_run(run: Path, options: TrainOptions | None = None, resume: bool = False, quiet: bool = False) -> TrainResult:
-    """Train a model on RUN/dataset and leave it in RUN/model; `resume` goes on where a killed run was."""
-    options = options or TrainOptions()
+
+def train_run(
+    run: RunLike,
+    options: TrainOptions | None = None,
+    resume: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+    say: Say = unsaid,
+) -> TrainResult:
+    """Train a model on RUN/dataset and leave it in RUN/model.
+
+    `resume` goes on where a killed run was. A model that is there is replaced only with `force`.
+    """
+    run, options = Run.of(run), options or TrainOptions()
+    if not resume and not force:
+        run.keep_model()  # before the team gathers: its first member writes there
     device = choose_device(options.device)
     set_threads(options.threads)
-    with deterministic(device), workers(device) as team, Display(quiet or not team.first) as display:
-        return Training(run, options, team, display, resume).run()
+    with deterministic(device), workers(device) as team:
+        if not team.first:
+            progress, say = silent, unsaid
+        return Training(run, options, team, resume, progress, say).run()
 
 
 @contextmanager
@@ -88,7 +110,7 @@ def deterministic(device: torch.device) -> Iterator[None]:
 def choose_device(name: str) -> torch.device:
     """`auto` takes a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():
-        raise InputError("device cuda was asked for, but torch sees no CUDA device; use --device cpu")
+        raise InputError("device cuda was asked for, but torch sees no CUDA device; use ‹device=cpu›")
     return torch.device("cuda" if name == "cuda" or (name == "auto" and torch.cuda.is_available()) else "cpu")
 
 
@@ -101,11 +123,21 @@ def set_threads(threads: int | None) -> None:
 class Training:
     """A training run in progress."""
 
-    def __init__(self, run: Path, options: TrainOptions, team: Workers, display: Display, resume: bool) -> None:
-        self.run_folder, self.options, self.team, self.display = run, options, team, display
-        self.folder = run / model_files.FOLDER
+    def __init__(
+        self,
+        run: RunLike,
+        options: TrainOptions,
+        team: Workers,
+        resume: bool,
+        progress: Progress = silent,
+        say: Say = unsaid,
+    ) -> None:
+        run = Run.of(run)
+        self.run_folder, self.options, self.team = run, options, team
+        self.progress, self.say, self.measured = progress, say, ""
+        self.folder = run.model
         self.loss = loss_named(options.loss)
-        self.progress = Progress()
+        self.position = Position()
         dataset = read_dataset(run)
         self.dataset_hash = model_files.dataset_hash(dataset.folder)
         origin = _origin(run, options, resume)
@@ -119,7 +151,8 @@ class Training:
         )
         self.sizes = [len(trie) for trie in self.data.tries]
         a_pass = len(pass_batches(self.sizes, options.batch_nodes, options.seed, 0))
-        self.passes = max(options.passes, -(-options.updates // a_pass))
+        self.passes = max(options.passes, -(-options.least_updates // a_pass))
+        self.updates = options.updates or self.passes * a_pass
         self.validate_every = max(1, -(-25 // a_pass))  # passes
         self.config = self._config(origin)
         torch.manual_seed(options.seed)
@@ -138,43 +171,56 @@ class Training:
 
     def run(self) -> TrainResult:
         """Train until the passes are done, nothing is gained any more, or the time is up."""
-        progress, last_save = self.progress, -math.inf  # from the first update on, there is something to resume
+        position, last_save = self.position, -math.inf  # from the first update on, there is something to resume
         self._report_data()
         batches = self._batches()
-        while not progress.finished:
+        while not position.finished:
             began = time.monotonic()
-            places = self._update(batches[progress.batch], (progress.number + progress.batch / len(batches)))
-            progress.batch += 1
-            if progress.batch == len(batches):
-                progress.number, progress.batch = progress.number + 1, 0
+            places = self._update(batches[position.batch], self._share_done(len(batches)))
+            position.batch += 1
+            if position.batch == len(batches):
+                position.number, position.batch = position.number + 1, 0
                 batches = self._batches()
-                if progress.number % self.validate_every == 0 or progress.number == self.passes:
+                if position.number % self.validate_every == 0 or self._is_through():
                     self._validate()
             took = time.monotonic() - began
-            progress.seconds += took
+            position.seconds += took
             self._decide_whether_done()
-            done = (progress.number + progress.batch / len(batches)) / self.passes
-            self.display.step(done, progress.loss_sum / max(progress.loss_facts, 1), places / took)
-            if progress.finished or time.monotonic() - last_save > _CHECKPOINT_SECONDS:
+            loss = f"loss {position.loss_sum / max(position.loss_facts, 1):.4f}"
+            done = round(self._share_done(len(batches)) * self.updates)
+            self.progress("training", f"{loss}  {self.measured}{places / took:,.0f} tokens/s", done, self.updates)
+            if position.finished or time.monotonic() - last_save > _CHECKPOINT_SECONDS:
                 self._save()
                 last_save = time.monotonic()
         return self._finish()
 
-    def _batches(self) -> list[list[int]]:
-        return pass_batches(self.sizes, self.options.batch_nodes, self.options.seed, self.progress.number)
+    def _share_done(self, batches: int) -> float:
+        """How much of the updates, or of the passes where no number of updates was asked for."""
+        position = self.position
+        if self.options.updates is not None:
+            return position.update / self.options.updates
+        return (position.number + position.batch / batches) / self.passes
 
-    def _update(self, facts: Sequence[int], passes_done: float) -> int:
+    def _is_through(self) -> bool:
+        if self.options.updates is not None:
+            return self.position.update >= self.options.updates
+        return self.position.number >= self.passes
+
+    def _batches(self) -> list[list[int]]:
+        return pass_batches(self.sizes, self.options.batch_nodes, self.options.seed, self.position.number)
+
+    def _update(self, facts: Sequence[int], done: float) -> int:
         """One step of the optimiser; the number of places of tries it took."""
-        options, progress, team = self.options, self.progress, self.team
+        options, position, team = self.options, self.position, self.team
         mine = team.share(facts)
         weight = len(mine) / len(facts) * team.count  # DDP takes the mean over processes
         if self.paper is not None:
-            seed = [options.seed, 1 + team.rank, progress.update]
+            seed = [options.seed, 1 + team.rank, position.update]
             batch, bits = self.paper.batch(self.data, mine or facts[:1], options.row_length, seed)
         else:
             batch, bits = plain_batch(self.data, mine or facts[:1], options.row_length), []
         for group in self.optimizer.param_groups:
-            group["lr"] = options.learning_rate * self._rate(passes_done)
+            group["lr"] = options.learning_rate * self._rate(done)
         with torch.autocast(team.device.type, torch.bfloat16, enabled=options.precision == "bf16"):
             scores = self.parallel(batch.to(team.device))
         losses = self._losses(scores, bits)  # (F,)
@@ -186,14 +232,14 @@ class Training:
         if not math.isfinite(total) or not bool(torch.isfinite(norm)):
             self._save()  # the weights of before this update
             raise RuleminerError(
-                f"the loss became {total} (gradient {float(norm):g}) at update {progress.update + 1}: training "
-                f"stopped; the last good checkpoint is in {self.folder}; train anew with a --learning-rate below "
+                f"the loss became {total} (gradient {float(norm):g}) at update {position.update + 1}: training "
+                f"stopped; the last good checkpoint is in {self.folder}; train anew with a ‹learning_rate› below "
                 f"{options.learning_rate:g}"
             )
         self.optimizer.step()
-        progress.update += 1
-        progress.loss_sum += total
-        progress.loss_facts += len(facts)
+        position.update += 1
+        position.loss_sum += total
+        position.loss_facts += len(facts)
         return len(batch.node_place) * team.count
 
     def _losses(self, scores: Scores, paper_bits: Sequence[int]) -> Tensor:
@@ -206,15 +252,15 @@ class Training:
             losses = losses + self.options.negatives_weight * scale * paper_negatives(sets)
         return losses
 
-    def _rate(self, passes_done: float) -> float:
+    def _rate(self, done: float) -> float:
         """A linear rise over the first updates, then half a cosine."""
-        rise = (self.progress.update + 1) / max(self.options.warmup, 1)
-        fall = 0.5 * (1 + math.cos(math.pi * passes_done / self.passes))
+        rise = (self.position.update + 1) / max(self.options.warmup, 1)
+        fall = 0.5 * (1 + math.cos(math.pi * done))
         return min(rise, 1.0) * (_LAST_RATE + (1 - _LAST_RATE) * fall)
 
     @torch.no_grad()
     def _validate(self) -> None:
-        progress, data = self.progress, self.validation
+        position, data = self.position, self.validation
         p_pos = p_neg = 0.0
         self.model.eval()
         for facts in pass_batches([len(t) for t in data.tries], 4 * self.options.batch_nodes, 0, 0):
@@ -226,61 +272,68 @@ class Training:
         self.model.train()
         p_pos, p_neg = (value / len(data) for value in self.team.total(p_pos, p_neg))
         line = {
-            "update": progress.update,
-            "pass": progress.number,
-            "loss": progress.loss_sum / progress.loss_facts,
+            "update": position.update,
+            "pass": position.number,
+            "loss": position.loss_sum / position.loss_facts,
             "p_pos": p_pos,
             "p_neg": p_neg,
         }
-        progress.loss_sum = progress.loss_facts = 0.0
-        progress.stale += 1
-        if p_pos - p_neg > progress.best or progress.best_line is None:
-            if p_pos - p_neg > progress.best + _LEAST_GAIN:
-                progress.stale = 0
-            progress.best, progress.best_line = p_pos - p_neg, line
+        position.loss_sum = position.loss_facts = 0.0
+        position.stale += 1
+        if p_pos - p_neg > position.best or position.best_line is None:
+            if p_pos - p_neg > position.best + _LEAST_GAIN:
+                position.stale = 0
+            position.best, position.best_line = p_pos - p_neg, line
             self.best = self._weights()
             if self.team.first:
                 model_files.write_tensors(self.folder / "model.safetensors", self.best)
-        progress.lines += 1
-        timed = {**line, "seconds": round(progress.seconds, 2)}
+        position.lines += 1
+        timed = {**line, "seconds": round(position.seconds, 2)}
         if self.team.first:
             with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as metrics:
                 metrics.write(json.dumps(timed) + "\n")
-        self.display.validated(timed)
+        self.measured = f"P_pos {p_pos:.4f}  P_neg {p_neg:.4f}  "
+        self.say(
+            f"update {line['update']:>5}  pass {line['pass']:>6.2f}  loss {line['loss']:9.4f}  "
+            f"{self.measured}{position.seconds:6.1f} s"
+        )
 
     def _decide_whether_done(self) -> None:
-        progress, limit = self.progress, self.options.time_limit
-        seconds = self.team.total(progress.seconds)[0] / self.team.count if limit else 0.0
-        if progress.number >= self.passes:
-            progress.finished = f"{self.passes} passes over the data"
-        elif progress.best > 1 - _LEAST_GAIN:
-            progress.finished = "nothing left to gain on the validation facts"
-        elif progress.stale >= self.options.patience:
-            progress.finished = f"no gain on the validation facts in {progress.stale} validations"
-        elif limit and seconds > 60 * limit:
-            if progress.loss_facts:  # updates that nobody has validated yet
+        position, limit = self.position, self.options.time_limit
+        seconds = self.team.total(position.seconds)[0] / self.team.count if limit else 0.0
+        if self._is_through():
+            if position.loss_facts:  # updates that nobody has validated yet
                 self._validate()
-            progress.finished = f"{_TIME_IS_UP} of {limit:g} min, earlier sessions included"
+            updates = self.options.updates
+            position.finished = f"{self.passes} passes over the data" if updates is None else "as many as asked for"
+        elif position.best > 1 - _LEAST_GAIN:
+            position.finished = "nothing left to gain on the validation facts"
+        elif position.stale >= self.options.patience:
+            position.finished = f"no gain on the validation facts in {position.stale} validations"
+        elif limit and seconds > 60 * limit:
+            if position.loss_facts:  # updates that nobody has validated yet
+                self._validate()
+            position.finished = f"{_TIME_IS_UP} of {limit:g} min, earlier sessions included"
 
     def _finish(self) -> TrainResult:
-        progress, best = self.progress, self.progress.best_line
+        position, best = self.position, self.position.best_line
         assert best is not None
         parameters = sum(weight.numel() for weight in self.model.parameters())
         result = TrainResult(
-            best["p_pos"], best["p_neg"], progress.update, progress.seconds, progress.finished, parameters, self.folder
+            best["p_pos"], best["p_neg"], position.update, position.seconds, position.finished, parameters, self.folder
         )
         if self.team.first:
             self._write_config({**self.config, "result": {**asdict(result), "folder": self.folder.name}})
             draw_curve(self.folder)
-        self.display.say(
-            f"Stopped after {progress.update} updates, {progress.seconds:.0f} s: {progress.finished}. "
+        self.say(
+            f"Stopped after {position.update} updates, {position.seconds:.0f} s: {position.finished}. "
             f"Validation P_pos {result.p_pos:.4f}, P_neg {result.p_neg:.4f}. Model in {self.folder}"
         )
         if result.p_pos < LEARNED:
-            self.display.say("note: the model has learned little; it needs more time, more updates or more facts")
+            self.say("note: the model has learned little; it needs more time, more updates or more facts")
         return result
 
-    def _sets(self, examples: Examples) -> tuple[TrainingSet, TrainingSet]:
+    def _sets(self, examples: SplitExamples) -> tuple[TrainingSet, TrainingSet]:
         options = self.options
         used = examples.forbidden("train") if options.negatives in ("same-head", "remove") else set()
         mark = options.negatives == "same-head"
@@ -288,7 +341,7 @@ class Training:
         if not len(data):
             raise InputError(
                 f"no training fact of {self.run_folder} has an allowed rule of at most {options.longest_rule} tokens "
-                f"({data.left_out} are longer; see --longest-rule)"
+                f"({data.left_out} are longer; see ‹longest_rule›)"
             )
         held_out = evenly(examples.positives["validation"], _VALIDATION_FACTS)
         known = examples.forbidden("train", "validation")
@@ -312,7 +365,7 @@ class Training:
 
     def _report_data(self) -> None:
         data, examples = self.data, self.examples
-        self.display.say(
+        self.say(
             f"{len(data)} training facts, {len(self.validation)} validation facts, {len(examples.rules)} rules, "
             f"{sum(self.sizes)} places in tries, {sum(w.numel() for w in self.model.parameters()):,} parameters"
         )
@@ -322,7 +375,7 @@ class Training:
             (examples.without_candidates, "positive facts have no candidate at all"),
         ):
             if count:
-                self.display.say(f"note: {count} {what}")
+                self.say(f"note: {count} {what}")
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: weight.detach().clone() for name, weight in self.model.state_dict().items()}
@@ -339,21 +392,21 @@ class Training:
 
     def _save(self) -> None:
         if self.team.first:
-            checkpoint.save(self.folder, self.model, self.best, self.optimizer, self.progress)
+            checkpoint.save(self.folder, self.model, self.best, self.optimizer, self.position)
 
     def _restore(self) -> None:
         checkpoint.check(self.folder, self.config)
         if self.options.start and "start" not in self.config:
-            raise InputError(f"the training in {self.folder} began from scratch: resume it without --from")
-        self.best, self.progress = checkpoint.load(self.folder, self.model, self.optimizer)
+            raise InputError(f"the training in {self.folder} began from scratch: resume it without ‹start›")
+        self.best, self.position = checkpoint.load(self.folder, self.model, self.optimizer)
         if self.team.first:
             metrics = self.folder / "metrics.jsonl"
             lines = metrics.read_text("utf-8").splitlines(keepends=True) if metrics.is_file() else []
-            model_files.write_text(metrics, "".join(lines[: self.progress.lines]))
-            if self.progress.best_line is not None:
+            model_files.write_text(metrics, "".join(lines[: self.position.lines]))
+            if self.position.best_line is not None:
                 model_files.write_tensors(self.folder / "model.safetensors", self.best)
-        if self.progress.finished.startswith(_TIME_IS_UP):  # there may be more time now
-            self.progress.finished = ""
+        if self.position.finished.startswith(_TIME_IS_UP):  # there may be more time now
+            self.position.finished = ""
             self._decide_whether_done()
 
 
@@ -368,7 +421,7 @@ class _Origin:
 
     def fitted(self, config: dict[str, Any]) -> dict[str, Any]:
         """A new model's config with the dimensions of this one, which must do for the data."""
-        for name, what in (("longest_input", "a fact"), ("longest_rule", "a rule (see --longest-rule)")):
+        for name, what in (("longest_input", "a fact"), ("longest_rule", "a rule (see ‹longest_rule›)")):
             if config[name] > self.config[name]:
                 raise InputError(
                     f"the model to go on from has room for {self.config[name]} tokens of {what}, not {config[name]}: "
@@ -378,9 +431,9 @@ class _Origin:
         return {**config, **own, "start": dict(self.told)}
 
 
-def _origin(run: Path, options: TrainOptions, resume: bool) -> _Origin | None:
+def _origin(run: Run, options: TrainOptions, resume: bool) -> _Origin | None:
     """The model that this one goes on from, if any; a run that is resumed has all it needs of it."""
-    folder = run / model_files.FOLDER
+    folder = run.model
     if resume and (folder / "config.json").is_file():
         saved = model_files.read_config(folder)
         if "start" not in saved:
@@ -388,10 +441,10 @@ def _origin(run: Path, options: TrainOptions, resume: bool) -> _Origin | None:
         return _Origin(model_files.read_tokens(folder), saved, saved["start"], None)
     if options.start is None:
         return None
-    if Path(options.start).resolve() == run.resolve():
-        raise InputError(f"{run} cannot start from its own model: --resume goes on with it")
+    if Path(options.start).resolve() == run.folder.resolve():
+        raise InputError(f"{run} cannot start from its own model: ‹resume=True› goes on with it")
     start = model_files.load_model(Path(options.start))
-    weights = (Path(options.start) / model_files.FOLDER / "model.safetensors").read_bytes()
+    weights = (Run.of(options.start).model / "model.safetensors").read_bytes()
     told = {"run": options.start, "sha256": hashlib.sha256(weights).hexdigest()}
     return _Origin(start.tokens, start.config, told, start.model.state_dict())
 

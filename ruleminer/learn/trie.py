@@ -28,7 +28,7 @@ from ruleminer.learn.tokens import Tokens
 
 ALLOWED, FORBIDDEN = 1, 2  # labels are bits: a leaf may be in several sets
 Ints = NDArray[np.int64]
-Path = tuple[int, ...]  # tokens from the root on; that of a whole rule ends with the end token
+TokenPath = tuple[int, ...]  # tokens from the root on; that of a whole rule ends with the end token
 
 
 class PrefixTree(dict[int, "PrefixTree"]):
@@ -44,14 +44,14 @@ class PrefixTree(dict[int, "PrefixTree"]):
                 node = node.setdefault(token, cls())
         return root
 
-    def paths(self, start: Path, levels: int) -> list[Path]:
+    def paths(self, start: TokenPath, levels: int) -> list[TokenPath]:
         """The paths under this node, cut off below some levels."""
         if not self or levels == 0:
             return [start]
         return [path for token, child in self.items() for path in child.paths((*start, token), levels - 1)]
 
 
-def departures(paths: Iterable[Path], tree: PrefixTree) -> list[Path]:
+def departures(paths: Iterable[TokenPath], tree: PrefixTree) -> list[TokenPath]:
     """Where the rules of `tree` leave the paths: each shortest prefix of one that is not a prefix of a path."""
     own = PrefixTree()
     for path in paths:
@@ -60,9 +60,9 @@ def departures(paths: Iterable[Path], tree: PrefixTree) -> list[Path]:
             if token not in seen:
                 break
             node, seen = node.setdefault(token, PrefixTree()), seen[token]
-    found: list[Path] = []
+    found: list[TokenPath] = []
 
-    def walk(start: Path, ours: PrefixTree, theirs: PrefixTree) -> None:
+    def walk(start: TokenPath, ours: PrefixTree, theirs: PrefixTree) -> None:
         for token, child in theirs.items():
             if token not in ours:
                 found.append((*start, token))
@@ -89,18 +89,18 @@ class Trie:
         return len(self.tokens)
 
 
-def whole(sequence: Sequence[int]) -> Path:
+def whole(sequence: Sequence[int]) -> TokenPath:
     """The path of a whole rule."""
     return (*sequence, Tokens.EOS)
 
 
-def build_trie(labels: Mapping[Path, int]) -> Trie:
+def build_trie(labels: Mapping[TokenPath, int]) -> Trie:
     """The trie with these leaves, kept in this order. No path may be another's beginning."""
     order = sorted(enumerate(labels), key=lambda leaf: leaf[1])
     leaves = np.empty((3, len(labels)), dtype=np.int64)
     tokens, parent, depth, end = [Tokens.BOS], [-1], [0], [0]
     trail: list[int] = [0]  # the nodes from the root to the last path's end
-    previous: Path = ()
+    previous: TokenPath = ()
     for leaf, path in order:
         inner = path[:-1]
         shared = _shared_length(inner, previous)
@@ -120,7 +120,7 @@ def build_trie(labels: Mapping[Path, int]) -> Trie:
     return Trie(*(np.array(values, dtype=np.int64) for values in (tokens, parent, depth, end)), *leaves)
 
 
-def _shared_length(one: Path, other: Path) -> int:
+def _shared_length(one: TokenPath, other: TokenPath) -> int:
     shared = 0
     for a, b in zip(one, other, strict=False):
         if a != b:

@@ -1,7 +1,8 @@
-"""Example facts from files: CSV tables, RDF instance data and query pairs, read into one table of facts.
+"""Example facts: CSV and Parquet tables, RDF instance data and query pairs, read into one table of facts.
 
 CSV has the header `predicate,arg1[,arg2]`, and optionally `kind1`, `kind2` and `label` (or `positive`): positive
-or negative, 1 or 0, true or false, + or -. Without a label a fact is positive.
+or negative, 1 or 0, true or false, + or -. Without a label a fact is positive. Blanks around a cell are no part of it,
+but for an argument whose kind is given as text. The decisions of a review (`decisions.py`) are examples, too.
 """
 
 from __future__ import annotations
@@ -9,26 +10,33 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 
 import pyarrow as pa
 
 from ruleminer.errors import InputError
-from ruleminer.problem.database import Database
+from ruleminer.problem.decisions import decided_facts, is_decisions_file
+from ruleminer.problem.fact_tables import (
+    TRUTH,
+    arity_problem,
+    check_columns,
+    read_parquet_facts,
+    refuse,
+    table_facts,
+    table_of,
+)
 from ruleminer.problem.facts import Fact, fact_table, united
-from ruleminer.problem.ontology import Ontology, Term, arity
+from ruleminer.problem.ontology import Ontology, OntologyTerm, arity
 from ruleminer.problem.pair_facts import PairReport, facts_from_pairs
 from ruleminer.problem.pairs import SUFFIX, QueryPair, read_pair, read_pairs
 from ruleminer.problem.rdf import RDF_SUFFIXES
 from ruleminer.problem.rdf_facts import read_rdf_facts
 from ruleminer.rules.values import Kind
+from ruleminer.sources.database import Database
 
-_TRUTH = {
-    **dict.fromkeys(("positive", "true", "1", "+"), True),
-    **dict.fromkeys(("negative", "false", "0", "-"), False),
-}
-_COLUMNS = ("predicate", "arg1", "arg2", "kind1", "kind2", "label", "positive")
 _BATCH = 65_536
+TABLE_SUFFIXES = (".csv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +48,45 @@ class Examples:
     notes: tuple[str, ...] = ()
 
 
-def read_examples(paths: Iterable[Path | str], ontology: Ontology, database: Database | None = None) -> Examples:
-    """The facts of CSV and RDF files, `.qpair` files and folders of them; pairs need the database they query."""
+def example_sources(given: object) -> tuple[Path | pa.Table, ...]:
+    """What a caller has examples in, as files or tables: one of them, or several."""
+    if isinstance(given, str | PathLike):
+        return (Path(given),)
+    if isinstance(given, list | tuple) and given and all(isinstance(one, str | PathLike) for one in given):
+        return tuple(Path(one) for one in given)
+    return (table_of(given),)
+
+
+def read_examples(
+    given: Iterable[Path | str | pa.Table], ontology: Ontology, database: Database | None = None
+) -> Examples:
+    """The facts of tables, of CSV, Parquet and RDF files, `.qpair` files and folders of them.
+
+    Pairs need the database they query.
+    """
     tables: list[pa.Table] = []
     notes: list[str] = []
     pairs: list[QueryPair] = []
-    for path in map(Path, paths):
+    for one in given:
+        if isinstance(one, pa.Table):
+            tables.append(table_facts(one, ontology, "examples"))
+            continue
+        path = Path(one)
         if path.is_dir():
             pairs += read_pairs(path)
         elif path.suffix == SUFFIX:
             pairs.append(read_pair(path))
-        elif path.suffix.lower() == ".csv":
-            tables.append(read_csv_facts(path, ontology))
+        elif is_decisions_file(path):
+            tables.append(fact_table(decided_facts(path, ontology)))
+        elif path.suffix.lower() in TABLE_SUFFIXES:
+            tables.append(read_fact_file(path, ontology))
         elif path.suffix.lower() in RDF_SUFFIXES:
             facts, skipped = read_rdf_facts(path, ontology)
             tables.append(facts)
             notes += skipped
         else:
             raise InputError(
-                f"{path}: examples come as .csv, RDF (.ttl, .rdf, .owl, .nt), .qpair or a folder of .qpair"
+                f"{path}: examples come as .csv, .parquet, RDF (.ttl, .rdf, .owl, .nt), .qpair or a folder of .qpair"
             )
     report: tuple[PairReport, ...] = ()
     if pairs:
@@ -69,6 +97,11 @@ def read_examples(paths: Iterable[Path | str], ontology: Ontology, database: Dat
             return Examples(facts, report)
         tables.append(facts)
     return Examples(united(tables), report, tuple(notes))
+
+
+def read_fact_file(path: Path, ontology: Ontology) -> pa.Table:
+    """The facts of a CSV or Parquet file, in its order."""
+    return (read_parquet_facts if path.suffix.lower() == ".parquet" else read_csv_facts)(path, ontology)
 
 
 def read_csv_facts(path: Path, ontology: Ontology) -> pa.Table:
@@ -84,15 +117,22 @@ def read_csv_facts(path: Path, ontology: Ontology) -> pa.Table:
 
 
 def _csv_facts(path: Path, ontology: Ontology) -> Iterator[Fact]:
-    terms: dict[str, Term] = {}
+    terms: dict[str, OntologyTerm | None] = {}
+    problems: list[tuple[int, str]] = []  # a name that means nothing is one problem, however often it stands there
     for line, row in _rows(path):
+        name = row["predicate"].strip()
         try:
-            name = row["predicate"]
             if name not in terms:
+                terms[name] = None
                 terms[name] = ontology.find(name)
-            yield _fact(row, terms[name])
+            term = terms[name]
+            if term is not None:
+                yield _fact(row, term)
         except InputError as problem:
-            raise InputError(f"{path}, line {line}: {problem}") from None
+            problems.append((line, str(problem)))
+    if len(problems) == 1:
+        raise InputError(f"{path}, line {problems[0][0]}: {problems[0][1]}")
+    refuse([f"line {line}: {problem}" for line, problem in problems], str(path))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
@@ -101,7 +141,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
             header = [name.strip() for name in next(reader, [])]
-            _check_header(header, path)
+            check_columns(header, f"{path}, line 1")
             start = reader.line_num + 1
             for cells in reader:
                 if cells and len(cells) != len(header):
@@ -117,28 +157,21 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
 
 
-def _check_header(header: list[str], path: Path) -> None:
-    unknown = [name for name in header if name not in _COLUMNS]
-    missing = [name for name in ("predicate", "arg1") if name not in header]
-    if unknown or missing or len(set(header)) < len(header) or {"label", "positive"} <= set(header):
-        found = ",".join(header) or "nothing"
-        raise InputError(f"{path}, line 1: the header must be predicate,arg1[,arg2][,label], not {found}")
-
-
-def _fact(row: dict[str, str], term: Term) -> Fact:
-    arguments = [row["arg1"], row.get("arg2", "")]
+def _fact(row: dict[str, str], term: OntologyTerm) -> Fact:
+    kinds = (_kind(row.get("kind1", "")), _kind(row.get("kind2", "")))
+    cells = (row["arg1"], row.get("arg2", ""))
+    arguments = [text if kind is Kind.TEXT else text.strip() for text, kind in zip(cells, kinds, strict=True)]
     given = len([text for text in arguments if text])
     if given != arity(term) or not arguments[0]:
-        what = "a class: it takes one argument" if arity(term) == 1 else "a property: it takes two arguments"
-        raise InputError(f"{term.name} is {what}, not {given}")
+        raise InputError(arity_problem(term, given))
     label = row.get("label", row.get("positive", "positive")).strip().lower()
-    if label not in _TRUTH:
+    if label not in TRUTH:
         raise InputError(f"a label is positive or negative (1 or 0, true or false, + or -), not {label!r}")
-    kinds = (_kind(row.get("kind1", "")), _kind(row.get("kind2", "")))
-    return Fact(term.name, tuple(arguments[:given]), kinds[:given], _TRUTH[label])
+    return Fact(term.name, tuple(arguments[:given]), kinds[:given], TRUTH[label])
 
 
 def _kind(text: str) -> Kind | None:
+    text = text.strip()
     if not text:
         return None
     try:

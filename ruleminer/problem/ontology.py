@@ -1,100 +1,100 @@
-"""Ontologies: the classes and properties a mapping may derive, and the names rules call them by.
+"""Ontologies: the classes and properties a mapping may derive, the names rules call them by, and how they relate.
 
 A predicate is called by its local name (`Author`, `co-writePaper`) where that is unique in the ontology or belongs to
-the namespace of the empty prefix, else by its prefixed name (`npd-v2:name`), else by its IRI. Imports are not followed;
-anonymous classes other than unions are left out.
+the namespace of the empty prefix, else by its prefixed name (`npd-v2:name`), else by its IRI. Anonymous classes count
+by what they say of named ones: unions as ends, intersections as parents, restrictions.
+
+A term's own fields hold what is declared of it; the questions of `Ontology` also know what follows from the terms
+around it (a sub-property of a functional property is functional).
 """
 
 from __future__ import annotations
 
 import difflib
-import hashlib
-import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple
 
-from rdflib import OWL, RDF, RDFS, XSD, BNode, Graph, URIRef
-from rdflib.collection import Collection
-from rdflib.term import Node
+from rdflib import Graph
 
 from ruleminer.errors import InputError
-from ruleminer.problem.rdf import parse_graph, read_bytes
+from ruleminer.problem.imports import read_with_imports
+from ruleminer.problem.ontology_axioms import (
+    class_iris,
+    classes_of,
+    predicate_names,
+    properties_of,
+    property_kinds,
+    xsd_datatypes,
+)
+from ruleminer.problem.ontology_terms import (
+    OntologyClass,
+    OntologyTerm,
+    Property,
+    PropertyKind,
+    Restriction,
+    arity,
+    local_name,
+)
+from ruleminer.problem.triples import OWL, RDF, RDFS, XSD, Triples, triples_of
 
-_BUILT_IN = tuple(str(vocabulary) for vocabulary in (OWL, RDF, RDFS, XSD))
-_LOCAL_NAME = re.compile(r"[^#/:]+$")
+__all__ = [
+    "Cardinality",
+    "Ontology",
+    "OntologyClass",
+    "OntologyTerm",
+    "Property",
+    "PropertyKind",
+    "Restriction",
+    "arity",
+    "local_name",
+    "ontology_of",
+    "read_ontology",
+]
 
-
-class PropertyKind(StrEnum):
-    """What a property leads to: another entity, or a value."""
-
-    OBJECT = "object"
-    DATATYPE = "datatype"
-
-
-@dataclass(frozen=True, slots=True)
-class OntologyClass:
-    """A named class; `parents` and `equivalents` are IRIs of named classes."""
-
-    iri: str
-    name: str
-    labels: tuple[str, ...] = ()
-    comments: tuple[str, ...] = ()
-    parents: tuple[str, ...] = ()
-    equivalents: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Property:
-    """A property; a union of classes as domain or range is listed member by member."""
-
-    iri: str
-    name: str
-    kind: PropertyKind
-    labels: tuple[str, ...] = ()
-    comments: tuple[str, ...] = ()
-    domains: tuple[str, ...] = ()
-    ranges: tuple[str, ...] = ()
-    parents: tuple[str, ...] = ()
-    inverses: tuple[str, ...] = ()
-    equivalents: tuple[str, ...] = ()
-
-
-Term = OntologyClass | Property
+_STANDARD_PREFIXES = {"owl": OWL, "rdf": RDF, "rdfs": RDFS, "xsd": XSD}
+_SCHEMES = ("http://schema.org/", "https://schema.org/")  # two names of one vocabulary
 
 # RODI's pairs ask for these two, which no ontology declares.
 _ANNOTATIONS = tuple(
-    Property(str(iri), iri.fragment, PropertyKind.DATATYPE, ranges=(str(XSD.string),))
-    for iri in (RDFS.label, RDFS.comment)
+    Property(RDFS + name, name, PropertyKind.DATATYPE, ranges=(XSD + "string",)) for name in ("label", "comment")
 )
+
+
+class Cardinality(NamedTuple):
+    """How many values an entity has of a property; None is no bound."""
+
+    at_least: int = 0
+    at_most: int | None = None
 
 
 @dataclass(frozen=True)
 class Ontology:
-    """The vocabulary of a mapping, in the order of the terms' names."""
+    """The vocabulary of a mapping, in the order of the terms' names. Terms are asked about by their IRIs."""
 
     classes: tuple[OntologyClass, ...]
     properties: tuple[Property, ...]
     prefixes: Mapping[str, str] = field(default_factory=dict)
     sha256: str = ""
+    missing_imports: tuple[str, ...] = ()  # of which no file was found
+    datatypes: Mapping[str, str] = field(default_factory=dict)  # own datatypes → those of XSD; empty: any number
 
     @property
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[OntologyTerm, ...]:
         """All declared classes and properties."""
         return (*self.classes, *self.properties)
 
     @cached_property
-    def _by_iri(self) -> dict[str, Term]:
+    def _by_iri(self) -> dict[str, OntologyTerm]:
         taken = {term.name for term in self.terms}
         built_in = [replace(t, name=f"rdfs:{t.name}") if t.name in taken else t for t in _ANNOTATIONS]
         return {term.iri: term for term in (*built_in, *self.terms)}
 
     @cached_property
-    def _by_name(self) -> dict[str, Term]:
+    def _by_name(self) -> dict[str, OntologyTerm]:
         return {term.name: term for term in self._by_iri.values()}
 
     def to_json(self) -> dict[str, Any]:
@@ -108,23 +108,34 @@ class Ontology:
         def tuples(term: Mapping[str, Any]) -> dict[str, Any]:
             return {key: tuple(value) if isinstance(value, list) else value for key, value in term.items()}
 
-        properties = ({**tuples(term), "kind": PropertyKind(term["kind"])} for term in data["properties"])
+        def a_class(term: Mapping[str, Any]) -> OntologyClass:
+            restrictions = tuple(Restriction(**tuples(one)) for one in term.get("restrictions", ()))
+            return OntologyClass(**{**tuples(term), "restrictions": restrictions})
+
         return cls(
-            tuple(OntologyClass(**tuples(term)) for term in data["classes"]),
-            tuple(Property(**term) for term in properties),
+            tuple(map(a_class, data["classes"])),
+            tuple(Property(**{**tuples(term), "kind": PropertyKind(term["kind"])}) for term in data["properties"]),
             data["prefixes"],
             data["sha256"],
+            tuple(data.get("missing_imports", ())),
+            data.get("datatypes", {}),
         )
 
-    def get(self, iri: str) -> Term | None:
-        """The term with this IRI, rdfs:label and rdfs:comment included."""
-        return self._by_iri.get(iri)
+    def get(self, iri: str) -> OntologyTerm | None:
+        """The term with this IRI, rdfs:label and rdfs:comment included; schema.org's under either scheme."""
+        term = self._by_iri.get(iri)
+        if term is None and iri.startswith(_SCHEMES):
+            rest = iri.partition("://")[2].removeprefix("schema.org/")
+            term = next((self._by_iri[one + rest] for one in _SCHEMES if one + rest in self._by_iri), None)
+        return term
 
-    def find(self, name: str) -> Term:
-        """The term with this name, prefixed name, local name or IRI; one that fits none or several is an error."""
+    def find(self, name: str) -> OntologyTerm:
+        """The term with this name, prefixed name, local name, IRI or <IRI>; none or several are an error."""
+        if name.startswith("<") and name.endswith(">"):
+            name = name[1:-1]
         prefix, _, rest = name.partition(":")
         namespace = self.prefixes.get(prefix, _STANDARD_PREFIXES.get(prefix, ""))
-        term = self._by_name.get(name) or self._by_iri.get(name) or self._by_iri.get(namespace + rest)
+        term = self._by_name.get(name) or self.get(name) or self.get(namespace + rest)
         if term:
             return term
         sharing = sorted(term.name for term in self._by_iri.values() if local_name(term.iri) == name)
@@ -132,19 +143,129 @@ class Ontology:
             raise InputError(f"{name} is ambiguous in the ontology: use {' or '.join(sharing)}")
         near = difflib.get_close_matches(name, self._by_name, n=3, cutoff=0.6)
         hint = f"; nearest: {', '.join(near)}" if near else ""
+        if self.missing_imports:
+            hint += f"; it imports {', '.join(self.missing_imports)}, of which no file lies beside it"
         raise InputError(f"the ontology has no class or property {name}{hint}")
 
     def ancestors(self, iri: str) -> tuple[str, ...]:
         """The superclasses (or superproperties) of a term and its equivalents, nearest first."""
-        return _reach(iri, lambda at: (*self._equivalents(at), *self._parents(at)))
+        if iri not in self._ancestors:
+            self._ancestors[iri] = _reach(iri, lambda at: (*self._equivalents(at), *self._parents(at)))
+        return self._ancestors[iri]
+
+    @cached_property
+    def _ancestors(self) -> dict[str, tuple[str, ...]]:
+        return {}
 
     def descendants(self, iri: str) -> tuple[str, ...]:
         """The subclasses (or subproperties) of a term, nearest first."""
+        return _reach(iri, lambda at: (*self._equivalents(at), *self._children.get(at, ())))
+
+    @cached_property
+    def _children(self) -> Mapping[str, list[str]]:
         children: dict[str, list[str]] = defaultdict(list)
         for term in self._by_iri.values():
             for parent in term.parents:
                 children[parent].append(term.iri)
-        return _reach(iri, lambda at: (*self._equivalents(at), *children[at]))
+        return children
+
+    def is_within(self, iri: str, other: str) -> bool:
+        """Whether all of one class (or property) is of another: the same, equivalent, or below it."""
+        return iri == other or other in self.ancestors(iri)
+
+    def equivalents(self, iri: str) -> tuple[str, ...]:
+        """The terms that are declared to mean the same, directly or through others."""
+        return _reach(iri, self._equivalents)
+
+    def are_disjoint(self, iri: str, other: str) -> bool:
+        """Whether nothing can be of both classes (or stand in both properties)."""
+        above = {other, *self.ancestors(other)}
+        return any(not above.isdisjoint(term.disjoint) for term in self._with_ancestors(iri))
+
+    def domains(self, iri: str) -> tuple[str, ...]:
+        """The classes at a property's first end, of which one holds: its own, else those that its relatives tell.
+
+        Relatives are equivalent and inverse properties, then those above; then the classes that restrict it.
+        """
+        return self._ends(iri, lambda p: p.domains, lambda p: p.ranges) or tuple(
+            sorted(one.iri for one in self._restricting.get(iri, ()))
+        )
+
+    def ranges(self, iri: str, of: str | None = None) -> tuple[str, ...]:
+        """The classes or datatypes at a property's second end, of which one holds; for members of a class if given.
+
+        A class that says "only such values" of the property, itself or one above it, has a range of its own for it.
+        """
+        for term in self._with_ancestors(of) if of is not None else ():
+            own = {end for one in _restrictions(term, iri) if one.only for end in one.ranges}
+            if own:
+                return tuple(sorted(own))
+        return self._ends(iri, lambda p: p.ranges, lambda p: p.domains)
+
+    def datatype(self, iri: str) -> str | None:
+        """The one XSD datatype of a property's range, or of the nearest property above that has one."""
+        for near in self._properties((iri, *self.ancestors(iri))):
+            found = {end if end.startswith(XSD) else self.datatypes.get(end) for end in near.ranges} - {None}
+            if found:
+                return (found.pop() or None) if len(found) == 1 else None
+        return None
+
+    def inverses(self, iri: str) -> tuple[str, ...]:
+        """The properties that say the same the other way round; a symmetric one is its own."""
+        same = [term for one in (iri, *self.equivalents(iri)) if isinstance(term := self.get(one), Property)]
+        found = {other for term in same for one in term.inverses for other in (one, *self.equivalents(one))}
+        return tuple(sorted(found | ({iri} if any(term.symmetric for term in same) else set())))
+
+    def is_symmetric(self, iri: str) -> bool:
+        """Whether a property holds both ways."""
+        return iri in self.inverses(iri)
+
+    def is_functional(self, iri: str) -> bool:
+        """Whether an entity has at most one value of a property."""
+        same, turned = self._implied(iri)
+        return any(p.functional for p in same) or any(p.inverse_functional for p in turned)
+
+    def is_inverse_functional(self, iri: str) -> bool:
+        """Whether a value belongs to at most one entity."""
+        same, turned = self._implied(iri)
+        return any(p.inverse_functional for p in same) or any(p.functional for p in turned)
+
+    def _implied(self, iri: str) -> tuple[list[Property], list[Property]]:
+        """The properties that hold where one does, and those that hold the other way round."""
+        above = (iri, *self.ancestors(iri))
+        turned = {up for one in above for other in self.inverses(one) for up in (other, *self.ancestors(other))}
+        return list(self._properties(above)), list(self._properties(turned))
+
+    def cardinality(self, iri: str, of: str | None = None) -> Cardinality:
+        """How many values of a property an entity has; a member of the class if one is given."""
+        bounds = [one for term in (self._with_ancestors(of) if of else ()) for one in _restrictions(term, iri)]
+        most = [one.at_most for one in bounds if one.at_most is not None] + [1] * self.is_functional(iri)
+        return Cardinality(max((one.at_least for one in bounds), default=0), min(most, default=None))
+
+    def _ends(
+        self, iri: str, own: Callable[[Property], tuple[str, ...]], turned: Callable[[Property], tuple[str, ...]]
+    ) -> tuple[str, ...]:
+        for one in self._properties((iri, *self.ancestors(iri))):
+            ends = own(one) or tuple(
+                sorted({end for p in self._properties(self.inverses(one.iri)) for end in turned(p)})
+            )
+            if ends:
+                return ends
+        return ()
+
+    @cached_property
+    def _restricting(self) -> Mapping[str, list[OntologyClass]]:
+        found: dict[str, list[OntologyClass]] = defaultdict(list)
+        for term in self.classes:
+            for name in {one.property for one in term.restrictions}:
+                found[name].append(term)
+        return found
+
+    def _properties(self, iris: Iterable[str]) -> Iterator[Property]:
+        return (term for iri in iris if isinstance(term := self.get(iri), Property))
+
+    def _with_ancestors(self, iri: str) -> Iterator[OntologyTerm]:
+        return (term for one in (iri, *self.ancestors(iri)) if (term := self.get(one)) is not None)
 
     def _equivalents(self, iri: str) -> tuple[str, ...]:
         term = self._by_iri.get(iri)
@@ -155,129 +276,34 @@ class Ontology:
         return term.parents if term else ()
 
 
-_STANDARD_PREFIXES = {"owl": str(OWL), "rdf": str(RDF), "rdfs": str(RDFS), "xsd": str(XSD)}
-
-
-def arity(term: Term) -> int:
-    """How many arguments a fact of this predicate has."""
-    return 1 if isinstance(term, OntologyClass) else 2
-
-
-def local_name(iri: str) -> str:
-    """The last part of an IRI, behind `#`, `/` or `:`."""
-    found = _LOCAL_NAME.search(iri)
-    return found.group() if found else iri
-
-
 def read_ontology(path: Path | str) -> Ontology:
-    """The ontology in a Turtle, RDF/XML or N-Triples file."""
-    path = Path(path)
-    content = read_bytes(path)
-    ontology = ontology_of(parse_graph(content, path), hashlib.sha256(content).hexdigest())
+    """The ontology in a Turtle, RDF/XML or N-Triples file, with what it imports from files beside it."""
+    triples, missing, digest = read_with_imports(Path(path))
+    ontology = replace(_declared(triples), sha256=digest, missing_imports=missing)
     if not ontology.classes and not ontology.properties:
-        raise InputError(f"{path}: declares no class and no property; is it an ontology?")
+        told = f", and imports {', '.join(missing)}, of which no file lies beside it" if missing else ""
+        raise InputError(f"{path}: declares no class and no property{told}; is it an ontology?")
     return ontology
 
 
 def ontology_of(graph: Graph, sha256: str = "") -> Ontology:
     """The ontology that a graph declares."""
-    prefixes = {prefix: str(namespace) for prefix, namespace in graph.namespaces()}
-    classes = _class_iris(graph)
-    kinds = _property_kinds(graph, classes)
-    names = _predicate_names({*classes, *kinds}, prefixes)
+    return replace(_declared(triples_of(graph)), sha256=sha256)
+
+
+def _declared(triples: Triples) -> Ontology:
+    classes, kinds = class_iris(triples), property_kinds(triples)
+    names = predicate_names(triples, {*classes, *kinds})
     return Ontology(
-        tuple(
-            OntologyClass(
-                iri=str(iri),
-                name=names[iri],
-                labels=_texts(graph, iri, RDFS.label),
-                comments=_texts(graph, iri, RDFS.comment),
-                parents=_iris(graph.objects(iri, RDFS.subClassOf)),
-                equivalents=_both_ways(graph, iri, OWL.equivalentClass),
-            )
-            for iri in sorted(classes, key=names.__getitem__)
-        ),
-        tuple(
-            Property(
-                iri=str(iri),
-                name=names[iri],
-                kind=kinds[iri],
-                labels=_texts(graph, iri, RDFS.label),
-                comments=_texts(graph, iri, RDFS.comment),
-                domains=_members(graph, graph.objects(iri, RDFS.domain)),
-                ranges=_members(graph, graph.objects(iri, RDFS.range)),
-                parents=_iris(graph.objects(iri, RDFS.subPropertyOf)),
-                inverses=_both_ways(graph, iri, OWL.inverseOf),
-                equivalents=_both_ways(graph, iri, OWL.equivalentProperty),
-            )
-            for iri in sorted(kinds, key=names.__getitem__)
-        ),
-        prefixes,
-        sha256,
+        classes_of(triples, names, classes),
+        properties_of(triples, names, kinds),
+        dict(triples.prefixes),
+        datatypes=xsd_datatypes(triples),
     )
 
 
-def _class_iris(graph: Graph) -> set[URIRef]:
-    declared = {*graph.subjects(RDF.type, OWL.Class), *graph.subjects(RDF.type, RDFS.Class)}
-    mentioned = {*graph.subjects(RDFS.subClassOf), *graph.objects(None, RDFS.subClassOf)}
-    return {iri for iri in declared | mentioned if _is_own(iri)}
-
-
-def _property_kinds(graph: Graph, classes: set[URIRef]) -> dict[URIRef, PropertyKind]:
-    kinds: dict[URIRef, PropertyKind] = {}
-    for iri in graph.subjects(RDF.type, RDF.Property):  # plain RDFS says no more than the range tells
-        if _is_own(iri):
-            leads_to_class = any(target in classes for target in graph.objects(iri, RDFS.range))
-            kinds[iri] = PropertyKind.OBJECT if leads_to_class else PropertyKind.DATATYPE
-    for owl_type, kind in (
-        (OWL.DatatypeProperty, PropertyKind.DATATYPE),
-        (OWL.ObjectProperty, PropertyKind.OBJECT),
-    ):
-        kinds.update((iri, kind) for iri in graph.subjects(RDF.type, owl_type) if _is_own(iri))
-    return kinds
-
-
-def _predicate_names(iris: set[URIRef], prefixes: Mapping[str, str]) -> dict[URIRef, str]:
-    shared = Counter(map(local_name, iris))
-    names: dict[URIRef, str] = {}
-    for iri in iris:
-        local = local_name(iri)
-        namespace = iri.removesuffix(local)
-        fitting = sorted(prefix for prefix, known in prefixes.items() if known == namespace)
-        if shared[local] == 1 or "" in fitting:
-            names[iri] = local
-        else:
-            names[iri] = f"{fitting[0]}:{local}" if fitting else str(iri)
-    return names
-
-
-def _is_own(node: Node) -> TypeGuard[URIRef]:
-    return isinstance(node, URIRef) and not str(node).startswith(_BUILT_IN)
-
-
-def _texts(graph: Graph, iri: URIRef, predicate: URIRef) -> tuple[str, ...]:
-    return tuple(sorted(str(text) for text in graph.objects(iri, predicate)))
-
-
-def _iris(nodes: Iterable[Node]) -> tuple[str, ...]:
-    return tuple(sorted({str(node) for node in nodes if _is_own(node)}))
-
-
-def _both_ways(graph: Graph, iri: URIRef, predicate: URIRef) -> tuple[str, ...]:
-    others = _iris([*graph.objects(iri, predicate), *graph.subjects(predicate, iri)])
-    return tuple(other for other in others if other != str(iri))
-
-
-def _members(graph: Graph, nodes: Iterable[Node]) -> tuple[str, ...]:
-    """Named classes and datatypes, those of unions included."""
-    named: set[str] = set()
-    for node in nodes:
-        if isinstance(node, BNode):
-            for union in graph.objects(node, OWL.unionOf):
-                named.update(_members(graph, Collection(graph, union)))
-        elif isinstance(node, URIRef) and node != OWL.Thing:
-            named.add(str(node))
-    return tuple(sorted(named))
+def _restrictions(term: OntologyTerm, iri: str) -> list[Restriction]:
+    return [one for one in term.restrictions if one.property == iri] if isinstance(term, OntologyClass) else []
 
 
 def _reach(start: str, neighbours: Callable[[str], Iterable[str]]) -> tuple[str, ...]:

@@ -6,23 +6,27 @@ What each pair gave, and why another gave nothing, is in the report that comes w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
-from ruleminer.errors import DatabaseError
-from ruleminer.problem.database import Database
+from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.facts import FACT_SCHEMA, predicate_facts, united
 from ruleminer.problem.ontology import Ontology, local_name
-from ruleminer.problem.pair_ends import Arguments, ClassColumns, choose_arguments, class_columns
+from ruleminer.problem.pair_arguments import Arguments, ClassColumns, choose_arguments, class_columns
 from ruleminer.problem.pair_sql import Branch, Sources, branches, engine_sql, parse_pair_sql, read_sources
 from ruleminer.problem.pair_target import NoFacts, PairTarget, pair_target
 from ruleminer.problem.pairs import QueryPair
-from ruleminer.problem.schema import Schema
-from ruleminer.rules.sql import as_text, lexical_sql
-from ruleminer.rules.values import Kind
+from ruleminer.rules.dialects import Dialect
+from ruleminer.rules.expressions import as_text
+from ruleminer.rules.values import Kind, Place
+from ruleminer.sources.database import Database
+from ruleminer.sources.foreign_sql import caged
+from ruleminer.sources.patience import patiently
+from ruleminer.sources.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,10 @@ def facts_from_pairs(
             continue
         predicate = reading.target.term.name
         try:
-            arguments = database.arrow(_fact_sql(reading.parts, database.schema, database.dialect)).read_all()
+            sql = caged(_fact_sql(reading.parts, database.schema, database.dialect), database)
+            arguments = patiently(partial(_all_rows, database, sql))
+        except ConnectionLostError:
+            raise
         except DatabaseError as problem:
             report.append(PairReport(reading.stem, predicate, 0, str(problem)))
             continue
@@ -79,18 +86,55 @@ def facts_from_pairs(
     return pa.concat_tables([FACT_SCHEMA.empty_table(), *facts]), tuple(report)
 
 
+@dataclass(frozen=True, slots=True)
+class PairPart:
+    """The distinct facts of one SELECT of a pair, as tuples of texts, and the tables that it reads."""
+
+    tables: tuple[str, ...]
+    facts: frozenset[tuple[str, ...]]
+
+
+def pair_parts(
+    database: Database, pairs: Iterable[QueryPair], ontology: Ontology, wanted: Collection[str]
+) -> Iterator[tuple[str, PairTarget, tuple[PairPart, ...]]]:
+    """The facts of some pairs (by stem), SELECT by SELECT; pairs that no facts can be read from are left out.
+
+    All pairs are needed: those for classes tell what the columns of others hold.
+    """
+    for reading in _read_pairs(pairs, ontology, database.schema):
+        if isinstance(reading, PairReport) or reading.stem not in wanted:
+            continue
+        parts = []
+        places = tuple(f"arg{place}" for place in range(1, reading.target.arity + 1))
+        try:
+            for part in reading.parts:
+                sql = caged(_fact_sql((part,), database.schema, database.dialect), database)
+                rows = patiently(partial(_all_rows, database, sql))
+                facts = frozenset(zip(*(rows[place].cast(pa.string()).to_pylist() for place in places), strict=True))
+                parts.append(PairPart(tuple(sorted({table.name for table in part.sources.tables.values()})), facts))
+        except ConnectionLostError:
+            raise
+        except DatabaseError:
+            continue
+        yield reading.stem, reading.target, tuple(parts)
+
+
+def _all_rows(database: Database, sql: str) -> pa.Table:
+    return database.arrow(sql).read_all()
+
+
 def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, ...]]:
     """The rows of a pair's own SQL, on any engine."""
     query = parse_pair_sql(pair.sql)
     if isinstance(query, NoFacts):
         raise DatabaseError(f"pair {pair.stem}: {query.reason}")
-    return database.rows(engine_sql(query, database.schema, database.dialect))
+    return database.rows(caged(engine_sql(query, database.schema, database.dialect), database))
 
 
 def _read_pairs(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) -> Iterator[_Reading | PairReport]:
     """All pairs in their order; those for classes are read first, for they tell what the columns of others hold."""
     targets = [(pair, NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)) for pair in pairs]
-    known: defaultdict[str, frozenset[tuple[str, str]]] = defaultdict(frozenset)
+    known: defaultdict[str, frozenset[Place]] = defaultdict(frozenset)
     for pair, target in targets:
         if isinstance(target, PairTarget) and target.arity == 1:
             parts = _parts(pair, target, ontology, schema, {})
@@ -126,7 +170,7 @@ def _parts(
     return tuple(parts)
 
 
-def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: str) -> str:
+def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: Dialect) -> str:
     """One statement for all SELECTs of a pair; each argument comes as text, beside its kind."""
     statements = []
     for part in parts:
@@ -142,7 +186,7 @@ def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: str) -> str:
     return " UNION ".join(statements)
 
 
-def _argument(expression: exp.Expr, sources: Sources, dialect: str) -> tuple[exp.Expr, Kind | None, exp.Expr]:
+def _argument(expression: exp.Expr, sources: Sources, dialect: Dialect) -> tuple[exp.Expr, Kind | None, exp.Expr]:
     """An argument's value, kind and text. A cast to text only prints a typed value: the value is meant."""
     if isinstance(expression, exp.Cast) and expression.to.is_type(*exp.DataType.TEXT_TYPES):
         expression = expression.this if sources.type_of(expression.this) else expression
@@ -150,7 +194,7 @@ def _argument(expression: exp.Expr, sources: Sources, dialect: str) -> tuple[exp
     found = sources.type_of(expression)
     if found is None:  # a text constant may stand for a number or a date: the pair does not tell
         return expression, None, as_text(expression)
-    return expression, found.kind, lexical_sql(expression, found, dialect)
+    return expression, found.kind, dialect.lexical(expression, found)
 
 
 def _notes(reading: _Reading, ontology: Ontology) -> str:

@@ -13,23 +13,26 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
+from ruleminer.errors import DatabaseError
 from ruleminer.problem.pair_target import NoFacts
-from ruleminer.problem.schema import Schema, Table
-from ruleminer.rules.sql import ColumnType
+from ruleminer.rules.columns import ColumnType
+from ruleminer.rules.dialects import Dialect
 from ruleminer.rules.values import Kind
+from ruleminer.sources.foreign_sql import LONGEST, refuse_depth
+from ruleminer.sources.schema import Schema, Table
 
 _ENTANGLED = ("with_", "group", "having", "limit", "offset", "qualify", "windows", "laterals", "pivots")
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
-class Place(NamedTuple):
+class AliasedColumn(NamedTuple):
     """A column of a table in FROM, by the table's alias."""
 
     alias: str
     column: str
 
 
-Entity = frozenset[Place]
+Entity = frozenset[AliasedColumn]
 """Columns that the joins make equal: one entity, seen from several tables."""
 
 
@@ -49,29 +52,29 @@ class Sources:
     tables: Mapping[str, Table]
     derived: Mapping[str, Sources]
     projections: Mapping[str, exp.Select]
-    equal: Mapping[Place, Entity]
+    equal: Mapping[AliasedColumn, Entity]
 
-    def entity(self, place: Place) -> Entity:
+    def entity(self, place: AliasedColumn) -> Entity:
         """All columns that equal this one."""
         return self.equal.get(place, frozenset({place}))
 
-    def place(self, column: exp.Expr) -> Place | None:
+    def place(self, column: exp.Expr) -> AliasedColumn | None:
         """Where a column is read, unless that is unknown or ambiguous."""
         if not isinstance(column, exp.Column):
             return None
         holders = [
-            Place(alias, name)
+            AliasedColumn(alias, name)
             for alias, table in self.tables.items()
             if column.table in ("", alias) and (name := _fit(column.name, (c.name for c in table.columns)))
         ]
         unambiguous = holders and all(place in self.entity(holders[0]) for place in holders)
         return holders[0] if unambiguous else None
 
-    def single_keys(self) -> Iterator[Place]:
+    def single_keys(self) -> Iterator[AliasedColumn]:
         """The columns that alone are the key of their table."""
         for alias, table in self.tables.items():
-            if key := single_key(table):
-                yield Place(alias, key)
+            if key := table.own_key:
+                yield AliasedColumn(alias, key)
 
     def type_of(self, expression: exp.Expr) -> ColumnType | None:
         """The type of an expression, as far as schema and syntax tell."""
@@ -94,8 +97,7 @@ class Sources:
 
     def _column_type(self, column: exp.Column) -> ColumnType | None:
         if place := self.place(column):
-            found = next(c for c in self.tables[place.alias].columns if c.name == place.column)
-            return ColumnType(found.kind, found.sql_type)
+            return self.tables[place.alias].type_of(place.column)
         for alias, select in self.projections.items():
             for projection in select.expressions:
                 if column.table in ("", alias) and projection.alias_or_name == column.name:
@@ -103,20 +105,17 @@ class Sources:
         return None
 
 
-def single_key(table: Table) -> str | None:
-    """The column that alone is the key of a table: its primary key, else the only unique column."""
-    if table.primary_key:
-        return table.primary_key[0] if len(table.primary_key) == 1 else None
-    unique = [columns[0] for columns in table.unique if len(columns) == 1]
-    return unique[0] if len(unique) == 1 else None
-
-
 def parse_pair_sql(sql: str) -> exp.Expr | NoFacts:
     """The one query of a pair, its unquoted names in lower case."""
+    if len(sql) > LONGEST:
+        return NoFacts(f"its SQL has more than {LONGEST:,} characters")
     try:
+        refuse_depth(sql, "postgres")
         statements = [statement for statement in parse(sql, read="postgres") if statement is not None]
-    except SqlglotError as problem:
+    except (SqlglotError, DatabaseError) as problem:
         return NoFacts(f"its SQL does not parse: {str(problem).splitlines()[0]}")
+    except RecursionError:
+        return NoFacts("its SQL is nested too deeply")
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
         return NoFacts("its SQL is not one SELECT")
     return normalize_identifiers(statements[0], dialect="postgres")
@@ -174,7 +173,7 @@ def read_sources(select: exp.Select, schema: Schema) -> Sources | NoFacts:
     derived: dict[str, Sources] = {}
     projections: dict[str, exp.Select] = {}
     equalities: list[tuple[exp.Expr, exp.Expr]] = []
-    pairs: list[tuple[Place, Place]] = []
+    pairs: list[tuple[AliasedColumn, AliasedColumn]] = []
     clauses: list[exp.Expr] = [select.args["from_"]] if select.args.get("from_") else []
     for clause in [*clauses, *(select.args.get("joins") or ())]:
         source, join = clause.this, clause if isinstance(clause, exp.Join) else None
@@ -211,15 +210,15 @@ def find_table(schema: Schema, name: str) -> Table | None:
     return next((table for table in schema.tables if table.name == fitting), None)
 
 
-def engine_sql(query: exp.Expr, schema: Schema, dialect: str) -> str:
+def engine_sql(query: exp.Expr, schema: Schema, dialect: Dialect) -> str:
     """A pair's query in the words of an engine."""
-    if dialect == "sqlite":
-        query = _for_sqlite(query.copy(), schema)
-    return query.sql(dialect, identify=True)
+    if not dialect.types_values:
+        query = _with_dates_as_kept(query.copy(), schema)
+    return dialect.rephrased(query).sql(dialect.name, identify=True)
 
 
-def _for_sqlite(query: exp.Expr, schema: Schema) -> exp.Expr:
-    """SQLite keeps dates as text, so a text they are compared with must be written alike; it has no CONCAT."""
+def _with_dates_as_kept(query: exp.Expr, schema: Schema) -> exp.Expr:
+    """Where dates are kept as text, a text they are compared with must be written alike."""
     for select in list(query.find_all(exp.Select)):
         sources = read_sources(select, schema)
         if isinstance(sources, NoFacts):
@@ -231,25 +230,12 @@ def _for_sqlite(query: exp.Expr, schema: Schema) -> exp.Expr:
                     text = literal.name.replace("T", " ") if found.kind is Kind.TIMESTAMP else literal.name[:10]
                     if found.kind in (Kind.DATE, Kind.TIMESTAMP):
                         literal.replace(exp.Literal.string(text))
-    return query.transform(_concat_by_pipes)
-
-
-def _concat_by_pipes(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Concat):
-        return node
-    parts: list[exp.Expr] = [
-        part if isinstance(part, exp.Literal) else exp.func("COALESCE", part, exp.Literal.string(""))
-        for part in node.expressions
-    ]
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = exp.DPipe(this=whole, expression=part)
-    return exp.paren(whole)
+    return query
 
 
 def _shared_columns(
     join: exp.Join, alias: str, table: Table, before: Mapping[str, Table]
-) -> Iterator[tuple[Place, Place]]:
+) -> Iterator[tuple[AliasedColumn, AliasedColumn]]:
     """The equalities that NATURAL and USING mean."""
     if join.method == "NATURAL":
         wanted = [column.name for column in table.columns]
@@ -260,7 +246,7 @@ def _shared_columns(
         for other, left in before.items():
             there = _fit(name, (column.name for column in left.columns))
             if here and there:
-                yield Place(other, there), Place(alias, here)
+                yield AliasedColumn(other, there), AliasedColumn(alias, here)
 
 
 def _equalities(condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr]]:
@@ -274,8 +260,8 @@ def _equalities(condition: exp.Expr | None) -> Iterator[tuple[exp.Expr, exp.Expr
         yield condition.left, condition.right
 
 
-def _closure(pairs: Iterable[tuple[Place, Place]]) -> dict[Place, Entity]:
-    equal: dict[Place, Entity] = {}
+def _closure(pairs: Iterable[tuple[AliasedColumn, AliasedColumn]]) -> dict[AliasedColumn, Entity]:
+    equal: dict[AliasedColumn, Entity] = {}
     for one, other in pairs:
         merged = equal.get(one, frozenset({one})) | equal.get(other, frozenset({other}))
         equal.update(dict.fromkeys(merged, merged))

@@ -12,7 +12,7 @@ from rdflib.plugins.sparql import prepareQuery
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Node
 
-from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind, Term, local_name
+from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind, local_name
 from ruleminer.problem.pairs import QueryPair
 
 # RODI's engine knows these without a declaration, and some of its pairs rely on it.
@@ -42,7 +42,7 @@ class NoFacts:
 class PairTarget:
     """The predicate a pair asks for, its variables, and the classes it asks its ends to be of."""
 
-    term: Term
+    term: OntologyTerm
     variables: tuple[str, ...]
     classes: tuple[tuple[str, ...], ...]
     """For each end the IRIs of the classes asked for, known to the ontology or not."""

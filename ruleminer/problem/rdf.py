@@ -35,7 +35,7 @@ def read_bytes(path: Path) -> bytes:
 def parse_graph(content: bytes, path: Path) -> Graph:
     """The triples of Turtle, RDF/XML or N-Triples text; `path` is what errors name."""
     content = content.removeprefix(b"\xef\xbb\xbf")
-    return _load(content, path, _syntax(content, path))
+    return _load(content, path, syntax_of(content, path))
 
 
 def _load(content: bytes, path: Path, syntax: str) -> Graph:
@@ -61,7 +61,8 @@ def _load(content: bytes, path: Path, syntax: str) -> Graph:
     return graph
 
 
-def _syntax(content: bytes, path: Path) -> str:
+def syntax_of(content: bytes, path: Path) -> str:
+    """The syntax of a file: `turtle`, `xml` (RDF/XML) or `nt`."""
     start = content.lstrip()
     if _XML_START.match(start):
         if _OWL_XML_ROOT.search(start[:4000]) and b"<rdf:RDF" not in start[:4000]:

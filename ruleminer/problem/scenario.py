@@ -3,7 +3,7 @@
 dump.sql[.gz] or database.duckdb    the database
 ontology.ttl (else .rdf, .owl, …)   the ontology
 queries/*.qpair                     query pairs
-facts.csv                           all true facts, if known
+facts.csv or facts.parquet          all true facts, if known
 mapping.rules                       the true mapping in the rule language, if known
 scenario.json                       how a generated scenario was made
 """
@@ -20,17 +20,18 @@ import pyarrow.compute as pc
 
 from ruleminer import __version__
 from ruleminer.errors import InputError
-from ruleminer.problem.copy import copy_database
-from ruleminer.problem.database import Database
-from ruleminer.problem.dump import load_dump
-from ruleminer.problem.examples import Examples, read_csv_facts
+from ruleminer.problem.examples import Examples, read_fact_file
 from ruleminer.problem.facts import predicates_of, united
 from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.pair_facts import facts_from_pairs
 from ruleminer.problem.pairs import SUFFIX, QueryPair, read_pairs
+from ruleminer.sources.copy_database import copy_database
+from ruleminer.sources.database import Database
+from ruleminer.sources.dump import load_dump
 
 _ONTOLOGIES = ("ontology.ttl", "ontology.rdf", "ontology.owl", "ontology.xml", "ontology.nt")
 _DUMPS = ("dump.sql", "dump.sql.gz")
+_FACTS = ("facts.csv", "facts.parquet")  # large scenarios have the latter
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,11 @@ def open_scenario(folder: Path | str) -> Scenario:
     dump = _first(folder, _DUMPS)
     if database is None and dump is None:
         raise InputError(f"{folder}: is no scenario, for it has neither {' nor '.join(_DUMPS)} nor database.duckdb")
-    facts = _first(folder, ("facts.csv",))
+    facts = _first(folder, _FACTS)
     queries = folder / "queries"
     pairs = read_pairs(queries) if any(queries.glob(f"*{SUFFIX}")) else ()
     if not pairs and facts is None:
-        raise InputError(f"{folder}: is no scenario, for it has neither queries/*{SUFFIX} nor facts.csv")
+        raise InputError(f"{folder}: is no scenario, for it has neither queries/*{SUFFIX} nor {' nor '.join(_FACTS)}")
     return Scenario(
         name=folder.resolve().name,
         folder=folder,
@@ -112,22 +113,22 @@ def load_scenario(scenario: Scenario, url: str, *, schema: str | None = None, re
 
 
 def all_facts(scenario: Scenario, ontology: Ontology, database: Database) -> Examples:
-    """All true facts as far as the scenario knows them: those of facts.csv if there, else those of its pairs."""
+    """All true facts as far as the scenario knows them: those of its table if there, else those of its pairs."""
     if scenario.facts_path:
-        return Examples(united([read_csv_facts(scenario.facts_path, ontology)]))
+        return Examples(united([read_fact_file(scenario.facts_path, ontology)]))
     facts, report = facts_from_pairs(database, scenario.pairs, ontology)
     return Examples(facts, report)
 
 
 def scenario_examples(scenario: Scenario, ontology: Ontology, database: Database) -> Examples:
-    """The scenario's facts as examples: those of pairs, and of facts.csv for the predicates that no pair gives.
+    """The scenario's facts as examples: those of pairs, and of its table for the predicates that no pair gives.
 
-    Pairs go first because their facts are typed: their 1400 is a number or a text, one from CSV may be either.
+    Pairs go first because their facts are typed: their 1400 is a number or a text, one from a table may be either.
     """
     facts, report = facts_from_pairs(database, scenario.pairs, ontology)
     if scenario.facts_path is None:
         return Examples(facts, report)
-    more = read_csv_facts(scenario.facts_path, ontology)
+    more = read_fact_file(scenario.facts_path, ontology)
     given = pa.array(predicates_of(facts), pa.string())
     more = more.filter(pc.invert(pc.is_in(more["predicate"], value_set=given)))
     notes = tuple(f"{name}: from {scenario.facts_path.name}, for no pair gives it" for name in predicates_of(more))

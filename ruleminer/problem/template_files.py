@@ -22,7 +22,7 @@ def shipped_folder() -> Path:
 def read_templates(path: Path | None = None, files: Iterable[str] | None = None) -> tuple[Template, ...]:
     """All templates of a folder of `.rules` files, or of one file; of the shipped folder if None.
 
-    `files` picks files by name without the suffix (`classes`, `joins`). Files are read in order of name, but
+    `files` picks files by name without the suffix (`classes`, `paper/classes`). Files are read in order of name, but
     templates of fewer atoms come first and those that refine others last, since that is the order in which candidates
     are kept when there are too many.
     """
@@ -31,11 +31,12 @@ def read_templates(path: Path | None = None, files: Iterable[str] | None = None)
         raise InputError(f"no such templates: {place}")
     found = sorted(place.glob(f"*{SUFFIX}")) if place.is_dir() else [place]
     if files is not None:
-        names = {file.stem: file for file in found}
-        missing = [name for name in files if name not in names]
+        chosen = [place / f"{name}{SUFFIX}" for name in files]
+        missing = [file for file in chosen if not file.is_file()]
         if missing:
-            raise InputError(f"no template file {missing[0]}{SUFFIX} in {place}; there are {', '.join(names)}")
-        found = [names[name] for name in files]
+            there = ", ".join(file.stem for file in found)
+            raise InputError(f"no template file {missing[0].name} in {missing[0].parent}; there are {there}")
+        found = chosen
     if not found:
         raise InputError(f"no {SUFFIX} files in {place}")
     templates: dict[str, Template] = {}

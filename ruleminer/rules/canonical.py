@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, count
 
-from ruleminer.rules.values import Atom, Concat, Rule, Variable
+from ruleminer.rules.values import Atom, Concat, Part, Rule, Transformed, Variable
 
 _HEAD = "xyz"
 _BODY = "abcdefghijklmnopqrstuvw"
@@ -29,7 +30,7 @@ def canonical(rule: Rule) -> Rule:
         tuple(
             (
                 names[variable],
-                Concat(tuple(names[part] if isinstance(part, Variable) else part for part in concat.parts)),
+                Concat(tuple(_renamed_part(part, names) for part in concat.parts)),
             )
             for variable, concat in rule.definitions
         ),
@@ -46,6 +47,12 @@ def _renamed(atom: Atom, names: dict[Variable, Variable]) -> Atom:
         atom.table,
         tuple((column, names[term] if isinstance(term, Variable) else term) for column, term in atom.columns),
     )
+
+
+def _renamed_part(part: Part, names: dict[Variable, Variable]) -> Part:
+    if isinstance(part, Transformed):
+        return replace(part, variable=names[part.variable])
+    return names[part] if isinstance(part, Variable) else part
 
 
 def _names(pool: str) -> Iterator[str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
-from ruleminer.rules.values import Kind, Scalar, kind_of
+from ruleminer.rules.values import Constant, Kind, Scalar, kind_of
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?")
+ZONE = r"(?:Z|[+-](?:[01]\d|2[0-3])(?::[0-5]\d)?)"
+_TIMESTAMP = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}[ T]\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d{{1,6}})?{ZONE}?")
 
 
 def lexical_form(value: Scalar) -> str:
@@ -52,6 +54,34 @@ def family(kind: Kind) -> Kind:
     return Kind.DECIMAL if kind is Kind.INTEGER else kind
 
 
+def constant_of(text: str, kind: Kind) -> Constant | None:
+    """The constant of a kind with this lexical form, or None if the rule language has none.
+
+    A database may hold what it has not: an infinite date, or, in SQLite, anything in any column.
+    """
+    try:
+        value = _READ[kind](text)
+    except (KeyError, ValueError, InvalidOperation):
+        return None
+    return None if isinstance(value, Decimal) and not value.is_finite() else Constant(kind, value)
+
+
+def _integer(text: str) -> int:
+    if not text.removeprefix("-").isdecimal():  # int() takes blanks and underscores, too
+        raise ValueError(text)
+    return int(text)
+
+
+_READ: dict[Kind, Callable[[str], Scalar]] = {
+    Kind.INTEGER: _integer,
+    Kind.DECIMAL: Decimal,
+    Kind.BOOLEAN: {"true": True, "false": False}.__getitem__,
+    Kind.DATE: date.fromisoformat,
+    Kind.TIMESTAMP: datetime.fromisoformat,
+    Kind.TEXT: str,
+}
+
+
 def readings(text: str, kind: Kind | None = None) -> tuple[tuple[Kind, str], ...]:
     """All (family, lexical form) pairs that an argument's text admits; only those of `kind` if it is given.
 
@@ -65,16 +95,20 @@ def readings(text: str, kind: Kind | None = None) -> tuple[tuple[Kind, str], ...
         found.append((Kind.BOOLEAN, text))
     elif _DATE.fullmatch(text) and _parses(date.fromisoformat, text):
         found.append((Kind.DATE, text))
-    elif _TIMESTAMP.fullmatch(text) and _parses(datetime.fromisoformat, text):
-        found.append((Kind.TIMESTAMP, timestamp_form(datetime.fromisoformat(text))))
+    elif _TIMESTAMP.fullmatch(text) and _parses(_moment, text):
+        found.append((Kind.TIMESTAMP, _moment(text)))
     if kind is None:
         return tuple(found)
     return tuple(reading for reading in found if reading[0] is family(kind))
 
 
-def _parses(parse: object, text: str) -> bool:
+def _moment(text: str) -> str:
+    return timestamp_form(datetime.fromisoformat(text))
+
+
+def _parses(parse: Callable[[str], object], text: str) -> bool:
     try:
-        parse(text)  # type: ignore[operator]
-    except ValueError:
+        parse(text)
+    except (ValueError, OverflowError):  # the latter where UTC would be in another era
         return False
     return True

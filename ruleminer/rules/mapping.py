@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass, field
 
-from ruleminer.rules.values import Rule, Variable
+from ruleminer.errors import InputError
+from ruleminer.rules.values import Part, Place, Rule
 
 # RFC 3987, iunreserved: what R2RML leaves alone when a value becomes part of an IRI.
 _UCSCHAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
@@ -25,7 +27,7 @@ class Iri:
     the rule itself: its values are written as the database writes them, scale included.
     """
 
-    parts: tuple[str | Variable, ...]
+    parts: tuple[Part, ...]
     spelled: bool = False
 
 
@@ -33,7 +35,7 @@ class Iri:
 class Literal:
     """A value: a variable, or text and variables that make one text. Without a datatype, that of its column."""
 
-    parts: tuple[str | Variable, ...]
+    parts: tuple[Part, ...]
     datatype: str | None = None
 
 
@@ -49,10 +51,24 @@ class TripleRule:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """All rules of a mapping, with prefixes to shorten IRIs by."""
+    """All rules of a mapping, with prefixes to shorten IRIs by.
+
+    `kept_links` are columns whose every value the database itself keeps in another column: foreign keys, enforced.
+    """
 
     rules: tuple[TripleRule, ...]
     prefixes: Dict[str, str] = field(default_factory=dict)
+    kept_links: frozenset[tuple[Place, Place]] = frozenset()
+
+    def __post_init__(self) -> None:
+        refuse_illegal_terms(rule.term for rule in self.rules)
+
+
+def refuse_illegal_terms(iris: Iterable[str]) -> None:
+    """Refuse classes and properties that cannot be published with."""
+    for iri in iris:
+        if not is_absolute(iri) or legal_iri_text(iri) != iri:
+            raise InputError(f"{iri!r} is no legal IRI: no engine publishes with it; mend it in the ontology")
 
 
 def iri_safe(text: str) -> str:

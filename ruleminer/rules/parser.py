@@ -2,8 +2,8 @@
 
     rule        predicate "(" variable, ... ")" "<-" item, ...
     item        table "(" column ":" term, ... ")"   |   variable "=" part "++" ...
-    term        variable | 12 | 1.5 | true | 2014-05-04 | 2014-05-04T10:00:00 | "text"
-    part        "text" | variable
+    term        variable | null | 12 | 1.5 | true | 2014-05-04 | 2014-05-04T10:00:00 | "text"
+    part        "text" | variable | transformation "(" variable ["," parameter] ")"
     template    ["refine"] name ":" rule, with ?slots for names and constants, "?*: a..." and "x = concat(a...)"
 
 A name that is not letters, digits, `_` and `-` stands in double quotes, as a text does. `#` starts a comment.
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
 from decimal import Decimal
 from typing import NamedTuple, NoReturn
 
 from ruleminer.errors import SyntaxProblem
+from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.templates import (
     AtomPattern,
     Name,
@@ -28,7 +28,8 @@ from ruleminer.rules.templates import (
     Spread,
     Template,
 )
-from ruleminer.rules.values import Concat, Constant, Kind, Rule, Variable
+from ruleminer.rules.transformations import TRANSFORMATIONS, parameter_problem
+from ruleminer.rules.values import Concat, Constant, Empty, Kind, Part, Rule, Transformed, Variable
 
 _TOKEN = re.compile(
     r"""(?P<blank>(?:\s|\#[^\n]*)+)
@@ -42,6 +43,7 @@ _TOKEN = re.compile(
     |(?P<mark><-|\+\+|\.\.\.|[(),:=@])""",
     re.VERBOSE,
 )
+_CONSTANTS = {"name": Kind.BOOLEAN} | {str(kind): kind for kind in Kind if kind is not Kind.BOOLEAN}
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _UNESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
@@ -56,12 +58,19 @@ def parse_rule(text: str, source: str = "") -> Rule:
 
 def parse_rules(text: str, source: str = "") -> Iterator[Rule]:
     """All rules of a text, one after the other; line breaks do not matter."""
+    yield from (rule for _, rule in parse_numbered_rules(text, source))
+
+
+def parse_numbered_rules(text: str, source: str = "") -> Iterator[tuple[int, Rule]]:
+    """All rules of a text, each with the line that it begins in."""
     parser = _Parser(text, source)
+    line, counted = 1, 0
     while not parser.at("end"):
         start = parser.token
+        line, counted = line + text.count("\n", counted, start.start), start.start
         pattern = parser.pattern("")
         try:
-            yield pattern.ground()
+            yield line, pattern.ground()
         except ValueError as problem:
             parser.fail(str(problem), start)
 
@@ -175,14 +184,14 @@ class _Parser:
         name = self.take().text[1:]
         if not self.accept("@"):
             return Slot(name)
-        word = self.expect("name", "'key', 'link' or 'code' behind '@'")
+        word = self.expect("name", "'key', 'link', 'code' or 'any' behind '@'")
         if word.text not in (*Restriction,):
-            self.fail(f"expected 'key', 'link' or 'code' behind '@', found {word.text}", word)
+            self.fail(f"expected 'key', 'link', 'code' or 'any' behind '@', found {word.text}", word)
         return Slot(name, Restriction(word.text))
 
     def variable(self, what: str) -> Variable:
         token = self.expect("name", what)
-        if token.text in ("true", "false"):
+        if token.text in ("true", "false", "null"):
             self.fail(f"{token.text} is a constant, not a variable", token)
         return Variable(token.text)
 
@@ -216,30 +225,22 @@ class _Parser:
             if token.text == "?*":
                 self.fail("?* stands for columns, not for a constant", token)
             return self.slot()
+        if token.kind == "name" and token.text == "null":
+            self.take()
+            return Empty()
         if token.kind == "name" and token.text not in ("true", "false"):
             return Variable(self.take().text)
         return self.constant()
 
     def constant(self) -> Constant:
         token = self.take()
-        try:
-            match token.kind:
-                case "name":
-                    return Constant(Kind.BOOLEAN, token.text == "true")
-                case "integer":
-                    return Constant(Kind.INTEGER, int(token.text))
-                case "decimal":
-                    return Constant(Kind.DECIMAL, Decimal(token.text))
-                case "date":
-                    return Constant(Kind.DATE, date.fromisoformat(token.text))
-                case "timestamp":
-                    return Constant(Kind.TIMESTAMP, datetime.fromisoformat(token.text))
-                case "text":
-                    return Constant(Kind.TEXT, self.unquoted(token))
-                case _:
-                    self.fail(f"expected a variable or a constant, found {token.text}", token)
-        except ValueError:
+        kind = _CONSTANTS.get(token.kind)
+        if kind is None:
+            self.fail(f"expected a variable or a constant, found {token.text}", token)
+        found = constant_of(self.unquoted(token) if kind is Kind.TEXT else token.text, kind)
+        if found is None:
             self.fail(f"{token.text} is not a valid {token.kind}", token)
+        return found
 
     def concatenation(self) -> Concat | Spread:
         if self.token.kind == "name" and self.token.text == "concat":
@@ -248,17 +249,38 @@ class _Parser:
                 spread = self.spread()
                 self.expect(")", "')' behind concat")
                 return spread
-            parts: list[str | Variable] = [Variable(word.text)]
+            parts: list[Part] = [Variable(word.text)]
         else:
             parts = [self.part()]
         while self.accept("++"):
             parts.append(self.part())
         return Concat(joined(parts))
 
-    def part(self) -> str | Variable:
+    def part(self) -> Part:
         if self.at("text"):
             return self.unquoted(self.take())
-        return self.variable("a text or a variable")
+        token = self.token
+        name = self.variable("a text, a variable or a transformation")
+        return self.transformed(token) if self.accept("(") else name
+
+    def transformed(self, name: _Token) -> Transformed:
+        """A transformation, whose name and parenthesis have been read."""
+        if name.text not in TRANSFORMATIONS:
+            self.fail(f"no transformation {name.text}; there are {', '.join(sorted(TRANSFORMATIONS))}", name)
+        variable = self.variable(f"a variable in {name.text}()")
+        parameters: list[int | str | Decimal] = []
+        while self.accept(","):
+            value = self.constant().value
+            if name.text == "times" and type(value) is int:
+                value = Decimal(value)
+            if not isinstance(value, int | str | Decimal) or isinstance(value, bool):
+                self.fail(f"{name.text} takes no such parameter", name)
+            parameters.append(value)
+        self.expect(")", f"')' behind {name.text}(…")
+        problem = parameter_problem(name.text, tuple(parameters))
+        if problem:
+            self.fail(problem, name)
+        return Transformed(name.text, variable, tuple(parameters))
 
     def unquoted(self, token: _Token) -> str:
         def replace(match: re.Match[str]) -> str:
@@ -272,9 +294,9 @@ class _Parser:
         return _UNESCAPE.sub(replace, token.text[1:-1])
 
 
-def joined(parts: Sequence[str | Variable]) -> tuple[str | Variable, ...]:
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     """The parts of a concatenation with neighbouring texts as one and empty ones gone."""
-    result: list[str | Variable] = []
+    result: list[Part] = []
     for part in parts:
         if isinstance(part, str) and result and isinstance(result[-1], str):
             result[-1] += part
@@ -289,6 +311,8 @@ def binding_problem(template: Template) -> str | None:
     spreads = [spread for atom in template.body for spread in atom.spreads]
     if not template.body:
         return "the body names no table"
+    if template.name and any(isinstance(term, Empty) for atom in template.body for _, term in atom.columns):
+        return "a template cannot ask for null: only values are searched for"
     if len(set(spreads)) < len(spreads):
         return "two places '?*' with the same variable"
     defined: set[Variable] = set()
@@ -302,9 +326,11 @@ def binding_problem(template: Template) -> str | None:
             if definition not in spreads:
                 return f"nothing binds {definition.name}...: write '?*: {definition.name}...' in an atom"
             continue
-        for part in definition.parts:
-            if isinstance(part, Variable) and part not in in_body:
+        for part in definition.variables:
+            if part not in in_body:
                 return f"nothing binds variable {part.name}: it stands in no atom of the body"
+        if template.name and definition.transformations:
+            return "a template names no transformation: they are tried where no plain rule derives all examples"
     for spread in spreads:
         if sum(definition == spread for _, definition in template.definitions) != 1:
             return f"{spread.name}... must be used by exactly one concat({spread.name}...)"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from decimal import Decimal
 
-from ruleminer.rules.values import Atom, Concat, Kind, Rule, Term, Variable
+from ruleminer.rules.values import Atom, Concat, Empty, Kind, Part, Rule, Term, Variable
 
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f\x7f\x85\u2028\u2029]')
@@ -28,7 +29,22 @@ def atom_text(atom: Atom) -> str:
 
 def concat_text(concat: Concat) -> str:
     """`"http://example.org/" ++ a`."""
-    return " ++ ".join(quoted_text(part) if isinstance(part, str) else part.name for part in concat.parts or ("",))
+    return " ++ ".join(map(part_text, concat.parts or ("",)))
+
+
+def part_text(part: Part) -> str:
+    """One part of a concatenation: `"text"`, `a` or `before(a, "@")`."""
+    if isinstance(part, str):
+        return quoted_text(part)
+    if isinstance(part, Variable):
+        return part.name
+    return f"{part.name}({', '.join([part.variable.name, *map(_parameter_text, part.parameters)])})"
+
+
+def _parameter_text(parameter: int | str | Decimal) -> str:
+    if isinstance(parameter, str):
+        return quoted_text(parameter)
+    return format(parameter.normalize(), "f") if isinstance(parameter, Decimal) else str(parameter)
 
 
 def name_text(name: str) -> str:
@@ -40,6 +56,8 @@ def term_text(term: Term) -> str:
     """A variable or a constant as it stands in a rule."""
     if isinstance(term, Variable):
         return term.name
+    if isinstance(term, Empty):
+        return "null"
     value = term.value
     match term.kind:
         case Kind.BOOLEAN:

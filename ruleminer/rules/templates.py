@@ -6,7 +6,9 @@
 A slot in front of a parenthesis stands for a predicate or a table, before a colon for a column, behind one for
 a constant. `?*: a...` takes as many columns as a concatenation needs. A column slot may be restricted: `?C@key` to
 columns that are a key of their table on their own, `?C@link` to columns that are a foreign key, `?C@code` to columns
-of few values that tell kinds of rows apart.
+of few values that tell kinds of rows apart, `?C@filled` to columns that are NULL in some rows. A variable that stands
+in several atoms joins them within a space: its columns name the same kind of thing. `?C@any` joins by the value alone,
+and so does a column that is called by its name.
 
     refine class-by-iri-code:  ?H(x) <- ?T(?*: a..., ?D@code: ?k), x = concat(a...)
 
@@ -19,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ruleminer.rules.values import Atom, Concat, Constant, Rule, Variable
+from ruleminer.rules.values import Atom, Concat, Constant, Empty, Rule, Variable
 
 
 class Restriction(StrEnum):
@@ -28,6 +30,8 @@ class Restriction(StrEnum):
     KEY = "key"
     LINK = "link"
     CODE = "code"
+    FILLED = "filled"  # NULL in some rows
+    ANY = "any"  # no narrowing: joins need not stay within a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Spread:
 
 
 Name = str | Slot
-PatternTerm = Variable | Constant | Slot
+PatternTerm = Variable | Constant | Empty | Slot
 
 
 @dataclass(frozen=True, slots=True)

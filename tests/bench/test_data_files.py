@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from ruleminer.bench.cifar_data import find_archive, read_cifar
-from ruleminer.bench.frame import BenchOptions
 from ruleminer.bench.pll_data import benchmark_folder, find_partial_labels, read_partial_labels
 from ruleminer.bench.runner import run_bench
+from ruleminer.bench.units import BenchOptions
 from ruleminer.errors import InputError
 
 from .conftest import cifar_batch, cifar_members, write_archive, write_mat

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from ruleminer.bench import dynamics
-from ruleminer.bench.frame import BenchOptions
+from ruleminer.bench.units import BenchOptions
 
 
 @pytest.fixture(scope="module")

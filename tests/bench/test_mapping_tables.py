@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ruleminer.bench.frame import Record
 from ruleminer.bench.mapping_tables import pictures_of, tables_of
+from ruleminer.bench.units import Record
 
 
 def record(kind: str, scenario: str, names: str | None, results: list[tuple[str, int, float, float]]) -> Record:
@@ -43,7 +43,7 @@ RECORDS = [
         [("evidence", 0, 0.0, 0.3), ("evidence", 1, 0.0, 0.6), ("evidence", 10, 0.3, 0.9)],
     ),
     record("trial", "workshop-renaming", "opaque", [("evidence", 1, 0.0, 0.0)]),
-    record("here", "workshop-plain", "opaque", [("neural, libra, this scenario", 1, 0.0, 0.7)]),
+    record("finetuned", "workshop-plain", "opaque", [("neural, libra, this scenario", 1, 0.0, 0.7)]),
 ]
 
 

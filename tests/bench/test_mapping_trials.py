@@ -10,17 +10,18 @@ import duckdb
 import pytest
 
 from ruleminer.bench.catalogue import BENCHES
-from ruleminer.bench.frame import BenchOptions
-from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, Examples, Trials, World
+from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, ExamplesByTerm, Trials, World
+from ruleminer.bench.units import BenchOptions
 from ruleminer.learn.scoring import Fact
-from ruleminer.problem.database import open_database
-from ruleminer.propose.extensions import Extensions, body_of
-from ruleminer.propose.judge import Judge
-from ruleminer.propose.pool import CandidateSet
-from ruleminer.propose.prior import Prior, PriorOf
-from ruleminer.propose.ranking import Ranker
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.measure import Measure
+from ruleminer.proposals.pool import CandidateSet
+from ruleminer.proposals.prior import Prior, PriorOf
+from ruleminer.proposals.ranking import Ranker
+from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
-from tests.propose.worlds import ontology_of_classes
+from ruleminer.sources.database import open_database
+from tests.proposals.worlds import ontology_of_classes
 
 RULES = {
     "person": "C(x) <- person(id: x)",
@@ -42,13 +43,13 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
 
     def candidates(fact: int) -> CandidateSet:
         rules = [parse_rule(RULES[name]) for name, facts in FACTS.items() if fact in facts]
-        return CandidateSet((str(fact),), {body_of(rule): rule for rule in rules})
+        return CandidateSet((str(fact),), tuple(map(Body, rules)))
 
     ontology = ontology_of_classes({"Person": None, "Author": "Person", "Paper": None})
     truth = {name: frozenset((str(f),) for f in FACTS[rows]) for name, rows in CLASSES.items()}
     known = {name: [candidates(f) for f in FACTS[rows]] for name, rows in CLASSES.items()}
     with open_database(f"duckdb:///{path}") as database:
-        yield Trials(World(ontology, truth, known), Judge(ontology, Extensions(database)))
+        yield Trials(World(ontology, truth, known), Measure(ontology, Derivations(database)))
 
 
 def test_with_enough_examples_every_predicate_is_exact(trials: Trials) -> None:
@@ -96,15 +97,15 @@ def test_a_contender_asks_its_own_model_where_names_are_silent(trials: Trials, m
     neural = Contender("neural", Ranker.NEURAL, Contrary())
     assert all(one.exact for one in trials.run(0, 0.0, 0, [neural])["neural"])  # the names fit: it is not heard
     monkeypatch.setattr(PriorOf, "prior", lambda self, rule: Prior(1.0, 0.0, 0.0, 0.0))
-    silent = Trials(trials.world, Judge(trials.world.ontology, trials.judge.extensions))
+    silent = Trials(trials.world, Measure(trials.world.ontology, trials.measure.derivations))
     found = {one.predicate: one.rules for one in silent.run(0, 0.0, 0, [EVIDENCE, neural])["neural"]}
-    assert found["Author"] == ("_(x) <- paper(id: x)",)
+    assert found["Author"] == (parse_rule("Author(x) <- paper(id: x)"),)
 
 
 def test_a_model_learns_from_the_examples_of_the_trial(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, int]] = []
 
-    def learn(drawn: Examples) -> Contrary:
+    def learn(drawn: ExamplesByTerm) -> Contrary:
         seen.append({name: len(facts) for name, facts in drawn.items()})
         return Contrary()
 
@@ -112,7 +113,7 @@ def test_a_model_learns_from_the_examples_of_the_trial(trials: Trials, monkeypat
     trials.run(2, 0.0, 0, [learner])
     assert not seen  # the names fit, so nothing is to be asked
     monkeypatch.setattr(PriorOf, "prior", lambda self, rule: Prior(1.0, 0.0, 0.0, 0.0))
-    silent = Trials(trials.world, Judge(trials.world.ontology, trials.judge.extensions))
+    silent = Trials(trials.world, Measure(trials.world.ontology, trials.measure.derivations))
     silent.run(2, 0.0, 0, [learner])
     assert seen == [{"Author": 2, "Paper": 2, "Person": 2}]
 
@@ -122,7 +123,7 @@ def test_the_same_seed_draws_the_same_examples(trials: Trials) -> None:
 
 
 def test_without_ceilings_no_rule_is_run_but_those_proposed(trials: Trials, monkeypatch: pytest.MonkeyPatch) -> None:
-    quick = Trials(trials.world, trials.judge, ceilings=False)
+    quick = Trials(trials.world, trials.measure, ceilings=False)
     monkeypatch.setattr(quick, "ceiling", None)  # to call it would fail
     found = {one.predicate: one.why for one in quick.run(5, 0.0, 0, [COVERAGE])["coverage"]}
     assert found["Author"] == "derives all right examples, as the true rule does"
@@ -137,10 +138,10 @@ def test_npd_has_its_own_steps_one_model_and_none_that_learns_from_examples(tmp_
         (tmp_path / "rodi" / name).mkdir(parents=True)
     units = BENCHES["mapping"].units(BenchOptions(data=tmp_path))
     trials = {unit.key: unit.settings for unit in units if unit.settings["kind"] == "trial"}
-    here = {unit.settings["scenario"] for unit in units if unit.settings["kind"] == "here"}
+    finetuned = {unit.settings["scenario"] for unit in units if unit.settings["kind"] == "finetuned"}
     assert {*trials} >= {"npd", "cmt_renamed", "workshop-plain, opaque names"}
     assert len(trials["npd"]["steps"]) < len(trials["cmt_renamed"]["steps"])
     assert [model["loss"] for model in trials["npd"]["models"]] == ["libra"]
     assert [model["loss"] for model in trials["cmt_renamed"]["models"]] == ["libra", "nll", "uniform"]
-    assert "cmt_renamed" in here
-    assert "npd" not in here
+    assert "cmt_renamed" in finetuned
+    assert "npd" not in finetuned

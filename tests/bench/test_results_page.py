@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ruleminer.bench.frame import BenchOptions, read_records
 from ruleminer.bench.runner import run_bench
+from ruleminer.bench.units import BenchOptions, read_records
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "results.py"
 
@@ -26,7 +26,7 @@ def page(tmp_path: Path) -> dict[str, Any]:
 
 def test_a_unit_that_was_run_again_replaces_its_older_result(page: dict[str, Any], tmp_path: Path) -> None:
     for folder, epochs in (("first", 1), ("second", 2)):
-        options = BenchOptions(scale="smoke", losses=("nll",), epochs=epochs, out=tmp_path / folder, json=True)
+        options = BenchOptions(scale="smoke", losses=("nll",), epochs=epochs, out=tmp_path / folder)
         run_bench("synthetic-small", options)
         page["take_in"](tmp_path / folder)
     kept = read_records(tmp_path / "measured" / "synthetic-small-smoke.jsonl")
@@ -39,7 +39,7 @@ def test_sections_without_result_files_stay(
     (tmp_path / "page.md").write_text(
         "# Results\n\n## dynamics\n\nold words\n\n## synthetic-small\n\nold too\n", "utf-8"
     )
-    run_bench("synthetic-small", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path / "run", json=True))
+    run_bench("synthetic-small", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path / "run"))
     monkeypatch.setattr("sys.argv", ["results.py", str(tmp_path / "run")])
     for _ in range(2):
         page["main"]()

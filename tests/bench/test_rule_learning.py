@@ -13,7 +13,6 @@ import pytest
 
 from ruleminer.bench import cmt, npd
 from ruleminer.bench.counting import counting_result, shape
-from ruleminer.bench.frame import BenchOptions, Record, Unit, paper_numbers, read_records, run_folder, unit_hash
 from ruleminer.bench.reference_sets import write_reference_set
 from ruleminer.bench.rule_learning import (
     LOSSES,
@@ -26,10 +25,11 @@ from ruleminer.bench.rule_learning import (
 from ruleminer.bench.rule_learning_tables import METRICS, tables_of
 from ruleminer.bench.runner import run_bench
 from ruleminer.bench.tables import markdown_of
+from ruleminer.bench.units import BenchOptions, Record, Unit, paper_numbers, read_records, run_folder, unit_hash
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extract.dataset import read_dataset
 from ruleminer.learn import training
-from ruleminer.learn.examples import SPLITS, Example, Examples, examples_of
+from ruleminer.learn.examples import SPLITS, Example, SplitExamples, examples_of
 from ruleminer.learn.model_files import load_model
 from ruleminer.learn.scoring import RuleScorer
 from ruleminer.learn.tokens import Tokens
@@ -41,7 +41,7 @@ TRAINED = BenchOptions(scale="smoke", losses=("libra",))
 def smoke_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the bench has run once, with one loss."""
     out = tmp_path_factory.mktemp("bench")
-    run_bench("cmt", replace(TRAINED, out=out, json=True))
+    run_bench("cmt", replace(TRAINED, out=out))
     return out
 
 
@@ -53,7 +53,7 @@ def _result(record: Record) -> dict[str, Any]:
     return {name: value for name, value in record.result.items() if name != "took"}
 
 
-def _made_up(seed: int) -> tuple[Examples, dict[int, tuple[str, ...]]]:
+def _made_up(seed: int) -> tuple[SplitExamples, dict[int, tuple[str, ...]]]:
     """Facts of three predicates with random candidates, and a group of each."""
     dice = random.Random(seed)
     numbers = iter(range(10_000))
@@ -70,12 +70,12 @@ def _made_up(seed: int) -> tuple[Examples, dict[int, tuple[str, ...]]]:
     tokens = Tokens.trained_on(["Author(x) <- people(id: x)"], 700)
     positives = {"train": some(25), "validation": some(5), "test": some(30)}
     negatives = {"train": some(2), "validation": some(1), "test": some(1)}
-    examples = Examples(tokens, rules, positives, negatives, 0)
+    examples = SplitExamples(tokens, rules, positives, negatives, 0)
     everyone = [e for part in (*positives.values(), *negatives.values()) for e in part]
     return examples, {e.fact: (e.predicate, str(e.fact % 3)) for e in everyone}
 
 
-def _brute_force(examples: Examples, groups: dict[int, tuple[str, ...]]) -> Iterator[tuple[list[int], Example]]:
+def _brute_force(examples: SplitExamples, groups: dict[int, tuple[str, ...]]) -> Iterator[tuple[list[int], Example]]:
     """Each test fact with its five first rules, counted anew for every fact and rule."""
     for fact in examples.positives["test"]:
         peers = [e for e in examples.positives["train"] if groups[e.fact] == groups[fact.fact]]
@@ -140,7 +140,7 @@ def test_one_seed_of_the_cmt_table_is_25_runs_with_one_budget_for_all_losses() -
 
 
 def test_the_same_seed_gives_the_same_records_but_for_the_times(smoke_run: Path, tmp_path: Path) -> None:
-    run_bench("cmt", replace(TRAINED, out=tmp_path, json=True))
+    run_bench("cmt", replace(TRAINED, out=tmp_path))
     first, second = (
         [(record.hash, _result(record)) for record in read_records(run_folder("cmt", options) / "results.jsonl")]
         for options in (replace(TRAINED, out=smoke_run), replace(TRAINED, out=tmp_path))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ruleminer.extract.dataset import LabelledFact, write_labelled_facts
-from ruleminer.problem.schema import Column, Schema, Table
+from ruleminer.dataset import LabelledFact, write_labelled_facts
+from ruleminer.sources.schema import Column, Schema, Table
 
 Labelled = tuple[str, tuple[str, ...], bool, Sequence[str]]  # predicate, arguments, positive, rules
 

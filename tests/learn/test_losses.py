@@ -283,10 +283,18 @@ def test_losses_that_need_all_outputs_refuse_sequences(name: str) -> None:
         loss(Outputs(torch.zeros(2), torch.ones(2, dtype=torch.bool), torch.tensor(-1.0)))
 
 
-@pytest.mark.parametrize("text", ["libre", "nll(2)", "merit(x)", ""])
+@pytest.mark.parametrize("text", ["libre", "nll(2)", "nll:2", "merit(x)", "merit:", ""])
 def test_an_unknown_loss_is_named_with_the_known_ones(text: str) -> None:
     with pytest.raises(InputError, match=r"unknown loss|has no β"):
         loss_named(text)
+
+
+@pytest.mark.parametrize("name", ["merit", "lws"])
+def test_a_colon_or_parentheses_set_beta(name: str) -> None:
+    outputs = of_logits(torch.randn(3, 5, generator=torch.manual_seed(0)), torch.tensor([1, 1, 0, 0, 1]) > 0)
+    one, two, other = (loss_named(f"{name}{beta}")(outputs) for beta in (":0.25", "(0.25)", ":3"))
+    assert torch.equal(one, two)
+    assert not torch.equal(one, other)
 
 
 def test_losses_are_importable_from_the_package() -> None:

@@ -19,8 +19,8 @@ from ruleminer.learn.transformer import Size, Transformer
 from ruleminer.learn.trie import (
     ALLOWED,
     FORBIDDEN,
-    Path,
     PrefixTree,
+    TokenPath,
     Trie,
     build_trie,
     departures,
@@ -36,13 +36,13 @@ def model_of(vocabulary: int, longest: int = 40, dtype: torch.dtype = torch.floa
     return Transformer(vocabulary, SMALL, longest_input=12, longest_rule=longest).to(dtype)
 
 
-def trie_of(allowed: list[Path], forbidden: list[Path] | None = None) -> Trie:
+def trie_of(allowed: list[TokenPath], forbidden: list[TokenPath] | None = None) -> Trie:
     return build_trie({**dict.fromkeys(allowed, ALLOWED), **dict.fromkeys(forbidden or [], FORBIDDEN)})
 
 
 def random_facts(
     seed: int, facts: int = 5, most: int = 12, longest: int = 12
-) -> tuple[list[list[int]], list[list[Path]], list[list[Path]]]:
+) -> tuple[list[list[int]], list[list[TokenPath]], list[list[TokenPath]]]:
     """Inputs, allowed paths and forbidden paths (where they leave the allowed ones), with shared prefixes."""
     draw = random.Random(seed)
     inputs = [[draw.randrange(4, 20) for _ in range(draw.randrange(1, 12))] for _ in range(facts)]
@@ -103,7 +103,7 @@ def test_leak_equals_brute_force_over_all_sequences_of_a_tiny_vocabulary() -> No
     scores = model(pack([[4, 5]], [trie_of(allowed, forbidden)], 32))
     longest = 4
     others = [t for t in range(6) if t != Tokens.EOS]
-    outside: list[Path] = []
+    outside: list[TokenPath] = []
     for length in range(longest + 1):  # all whole sequences, and all unfinished ones of the longest length
         for body in itertools.product(others, repeat=length):
             outside.append(whole(body) if length < longest else body)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ruleminer.errors import InputError
-from ruleminer.problem.database import open_database
 from ruleminer.problem.examples import read_csv_facts, read_examples
+from ruleminer.problem.fact_tables import table_facts, table_of
 from ruleminer.problem.facts import FACT_SCHEMA, Fact, fact_table, facts_of, predicates_of, united
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.rules.values import Kind
+from ruleminer.sources.database import open_database
 
 ONTOLOGY = """
 @prefix : <http://example.org/ships#> .
@@ -92,6 +97,102 @@ def test_a_broken_csv_is_one_line_with_file_and_line(
     assert "\n" not in str(caught.value)
 
 
+def test_blanks_around_a_cell_mean_nothing(tmp_path: Path, ontology: Ontology) -> None:
+    text = "predicate, arg1, arg2, kind2\n Ship , 7 , ,\nname, 7, The Ark ,\nname, 7, The Ark ,text\n"
+    assert list(facts_of(read_csv_facts(csv_file(tmp_path, text), ontology))) == [
+        Fact("Ship", ("7",), (None,)),
+        Fact("name", ("7", "The Ark"), (None, None)),
+        Fact("name", ("7", " The Ark "), (None, Kind.TEXT)),
+    ]
+
+
+def test_all_mistakes_of_a_csv_are_told_at_once(tmp_path: Path, ontology: Ontology) -> None:
+    with pytest.raises(InputError) as caught:
+        read_csv_facts(csv_file(tmp_path, "predicate,arg1\nShp,1\nShip,1\nShp,2\nPrt,3\nname,4\n"), ontology)
+    assert str(caught.value).splitlines() == [
+        f"{tmp_path / 'facts.csv'}: 3 mistakes",
+        "  line 2: the ontology has no class or property Shp; nearest: Ship",
+        "  line 5: the ontology has no class or property Prt; nearest: Port",
+        "  line 6: name is a property: it takes two arguments, not 1",
+    ]
+    many = "".join(f"Wrong{n},1\n" for n in range(13))
+    with pytest.raises(InputError, match=r"(?s)13 mistakes.*line 11: .*\n  and 3 more$"):
+        read_csv_facts(csv_file(tmp_path, f"predicate,arg1\n{many}"), ontology)
+
+
+def test_an_iri_may_stand_in_angle_brackets(tmp_path: Path, ontology: Ontology) -> None:
+    table = read_csv_facts(csv_file(tmp_path, "predicate,arg1\n<http://example.org/ships#Ship>,7\n"), ontology)
+    assert table["predicate"].to_pylist() == ["Ship"]
+
+
+class Frame:
+    """As much of a data frame as is asked for."""
+
+    def __init__(self, **columns: list[object]) -> None:
+        self.columns = columns
+
+    def to_dict(self, shape: str) -> dict[str, list[object]]:
+        assert shape == "list"
+        return self.columns
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [("Ship", 7), ("name", 7, "Ark"), (":sails-to", "7", 8)],
+        pa.table({"predicate": ["Ship", "name", "sails-to"], "arg1": [7, 7, 7], "arg2": [None, "Ark", "8"]}),
+        pa.table({"predicate": ["Ship", "name", "sails-to"], "arg1": [7.0, 7.0, 7.0], "arg2": ["", " Ark", "8"]}),
+        {"predicate": ["Ship", "name", "sails-to"], "arg1": [7, "7", 7.0], "arg2": [None, "Ark", 8]},
+        Frame(predicate=["Ship", "name", "sails-to"], arg1=[7, "7", 7.0], arg2=[float("nan"), "Ark", 8]),
+    ],
+)
+def test_facts_of_programs_are_read_like_those_of_csv(ontology: Ontology, given: object) -> None:
+    assert list(facts_of(table_facts(table_of(given), ontology, "examples"))) == [
+        Fact("Ship", ("7",), (None,)),
+        Fact("name", ("7", "Ark"), (None, None)),
+        Fact("sails-to", ("7", "8"), (None, None)),
+    ]
+
+
+def test_typed_values_have_their_lexical_forms(ontology: Ontology) -> None:
+    moment = datetime(2014, 5, 4, 12, tzinfo=timezone(timedelta(hours=2)))
+    given = [("built", 1, date(1999, 1, 1)), ("built", 2, moment), ("built", 3, 1.50), ("built", 4, True)]
+    told = table_facts(table_of(given), ontology, "examples")["arg2"].to_pylist()
+    assert told == ["1999-01-01", "2014-05-04 10:00:00", "1.5", "true"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([("Ship",)], "fact 1: must be"),
+        (["Ship"], "fact 1: must be"),
+        (7, "must be files, tuples, an Arrow table or a data frame, not int"),
+        ([("Shp", 1), ("Prt", 2)], r"(?s)2 mistakes.*Shp.*Prt"),
+        ([("Ship", 1, 2)], "examples: fact 1: Ship is a class: it takes one argument, not 2"),
+        ([("name", 1), ("name", None, 2)], r"(?s)fact 1: name is a property.*fact 2"),
+        (pa.table({"predicate": ["Ship"]}), "the header must be"),
+        (pa.table({"predicate": ["Ship"], "arg1": [1], "label": ["maybe"]}), "a label is positive or negative"),
+        (pa.table({"predicate": ["Ship"], "arg1": [1], "kind1": ["number"]}), "a kind is one of"),
+    ],
+)
+def test_tables_are_refused_with_a_reason(ontology: Ontology, given: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        table_facts(table_of(given), ontology, "examples")
+
+
+def test_parquet_is_read_like_csv(tmp_path: Path, ontology: Ontology) -> None:
+    table = {"predicate": ["Ship", "name"], "arg1": ["7", "7"], "arg2": [None, "Ark"], "label": ["+", "-"]}
+    pq.write_table(pa.table(table), tmp_path / "facts.parquet")
+    assert list(facts_of(read_examples([tmp_path / "facts.parquet"], ontology).facts)) == [
+        Fact("Ship", ("7",), (None,)),
+        Fact("name", ("7", "Ark"), (None, None), positive=False),
+    ]
+    (tmp_path / "broken.parquet").write_text("no")
+    for name, message in (("broken", "not readable as Parquet"), ("none", "no such file")):
+        with pytest.raises(InputError, match=message):
+            read_examples([tmp_path / f"{name}.parquet"], ontology)
+
+
 def test_rdf_gives_typed_facts_of_the_ontology_only(tmp_path: Path, ontology: Ontology) -> None:
     path = tmp_path / "ships.ttl"
     path.write_text(
@@ -165,7 +266,7 @@ def test_unknown_and_missing_files_are_refused(tmp_path: Path, ontology: Ontolog
 
 
 kinds = st.none() | st.sampled_from(Kind)
-texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8).filter(str.strip)
 
 
 @st.composite
@@ -197,4 +298,10 @@ def test_any_fact_survives_csv(tmp_path_factory: pytest.TempPathFactory, ontolog
         for fact in facts:
             arguments, told = (*fact.arguments, "")[:2], (*fact.kinds, None)[:2]
             writer.writerow([fact.predicate, *arguments, *(kind or "" for kind in told), fact.positive])
-    assert list(facts_of(read_csv_facts(path, ontology))) == facts
+    assert list(facts_of(read_csv_facts(path, ontology))) == [trimmed(fact) for fact in facts]
+
+
+def trimmed(fact: Fact) -> Fact:
+    """Blanks around an argument mean nothing, unless it is said to be a text."""
+    pairs = zip(fact.arguments, fact.kinds, strict=True)
+    return replace(fact, arguments=tuple(text if kind is Kind.TEXT else text.strip() for text, kind in pairs))

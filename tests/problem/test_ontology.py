@@ -80,7 +80,7 @@ def test_labels_comments_and_structure_are_read(turtle: Path) -> None:
 
 def test_an_ontology_is_plain_data_for_json(turtle: Path) -> None:
     plain = json.loads(json.dumps(asdict(read_ontology(turtle))))
-    assert set(plain) == {"classes", "properties", "prefixes", "sha256"}
+    assert set(plain) == {"classes", "properties", "prefixes", "sha256", "missing_imports", "datatypes"}
 
 
 def test_ancestors_come_nearest_first_and_cross_equivalences(turtle: Path) -> None:
@@ -111,6 +111,27 @@ def test_names_are_found_by_iri_prefixed_name_and_local_name(turtle: Path) -> No
     ontology = read_ontology(turtle)
     found = {ontology.find(name) for name in (NAMESPACE + "written-by", ":written-by", "written-by")}
     assert len(found) == 1
+
+
+def test_a_term_that_is_only_mentioned_takes_no_name_away(tmp_path: Path) -> None:
+    path = tmp_path / "mentions.ttl"
+    path.write_text(
+        "@prefix a: <http://a.org/> . @prefix b: <http://b.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .\n"
+        "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . b:Port a owl:Class .\n"
+        'a:Port a owl:Class ; rdfs:label "port" . a:Quay rdfs:subClassOf b:Quay . a:Pier rdfs:subClassOf a:Quay .'
+    )
+    ontology = read_ontology(path)
+    assert [term.name for term in ontology.terms] == ["Pier", "Port", "Quay", "b:Port", "b:Quay"]
+    assert ontology.find("Port").iri == ontology.find("<http://a.org/Port>").iri == "http://a.org/Port"
+    assert ontology.find("b:Port").iri == "http://b.org/Port"
+
+
+@pytest.mark.data
+def test_the_own_terms_of_schema_org_are_not_ambiguous(real_data: Path) -> None:
+    path = real_data / "real" / "schema.org" / "schemaorg.ttl"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    assert read_ontology(path).find("Product").iri == "https://schema.org/Product"
 
 
 def test_a_local_name_shared_by_two_terms_is_called_by_its_prefix(tmp_path: Path) -> None:

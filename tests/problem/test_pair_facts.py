@@ -10,12 +10,12 @@ import duckdb
 import psycopg2
 import pytest
 
-from ruleminer.problem.database import Database, open_database
 from ruleminer.problem.facts import facts_of
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.pair_facts import PairReport, facts_from_pairs, run_pair_sql
 from ruleminer.problem.pair_target import NoFacts, PairTarget, pair_target
 from ruleminer.problem.pairs import QueryPair
+from ruleminer.sources.database import Database, open_database
 
 ONTOLOGY = """
 @prefix : <http://example.org/library#> .

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from ruleminer.problem.database import Database, open_database
-from ruleminer.problem.dump import load_dump
 from ruleminer.problem.ontology import read_ontology
 from ruleminer.problem.pair_facts import facts_from_pairs, run_pair_sql
 from ruleminer.problem.scenario import Scenario, all_facts, open_scenario, scenario_database, scenario_examples
 from ruleminer.rules.lexical import lexical_form
+from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.dump import load_dump
 
 pytestmark = pytest.mark.data
 

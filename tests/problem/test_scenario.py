@@ -8,13 +8,13 @@ import duckdb
 import pytest
 
 from ruleminer.errors import RuleminerError
-from ruleminer.problem.data_folder import data_folder
-from ruleminer.problem.database import open_database
 from ruleminer.problem.facts import facts_of
-from ruleminer.problem.generator.generate import generate_scenario
 from ruleminer.problem.ontology import read_ontology
 from ruleminer.problem.pair_facts import facts_from_pairs
 from ruleminer.problem.scenario import all_facts, load_scenario, open_scenario, scenario_database, scenario_examples
+from ruleminer.scenarios.generate import generate_scenario
+from ruleminer.sources.data_folder import data_folder
+from ruleminer.sources.database import open_database
 
 DUMP = """--
 -- PostgreSQL database dump
@@ -113,6 +113,21 @@ def test_examples_come_from_pairs_first_and_from_the_known_facts_where_no_pair_t
     ]
     assert examples.notes == ("flag: from facts.csv, for no pair gives it",)
     assert [row.facts for row in examples.pairs] == [1]
+
+
+def test_the_facts_of_a_large_scenario_are_read_from_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = tmp_path / "small", tmp_path / "large"
+    generate_scenario(small, domain="shop", size=200)
+    monkeypatch.setattr("ruleminer.scenarios.write.CSV_UP_TO", 0)
+    generate_scenario(large, domain="shop", size=200)
+    assert (large / "facts.parquet").is_file()
+    truth = []
+    for folder in (small, large):
+        scenario = open_scenario(folder)
+        with open_database(scenario_database(scenario, tmp_path)) as database:
+            truth.append(all_facts(scenario, read_ontology(scenario.ontology_path), database).facts)
+    assert truth[0].num_rows > 200
+    assert truth[0].equals(truth[1])
 
 
 def test_a_scenario_loads_into_a_database_of_ones_own_and_tells_what_came(folder: Path, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_broken_rule_text_is_pointed_at(text: str, message: str) -> None:
             "refin t: ?H(x) <- ?T(?C: x)",
             "t.rules:1:7: expected ':' behind refin (only 'refine' may stand before a template's name), found t",
         ),
-        ("t: ?H(x) <- ?T(?C@kye: x)", "t.rules:1:19: expected 'key', 'link' or 'code' behind '@', found kye"),
+        ("t: ?H(x) <- ?T(?C@kye: x)", "t.rules:1:19: expected 'key', 'link', 'code' or 'any' behind '@', found kye"),
         ("t: ?H(x) <- ?T(?T: x)", "t.rules:1:4: ?T stands for a table and for a column: use two names"),
         (
             't: ?H(x) <- ?T(?C: x, ?D: a), z = "p" ++ a',

@@ -11,10 +11,13 @@ import psycopg2
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from ruleminer.rules.columns import ColumnType
+from ruleminer.rules.dialects import BOUND, DUCKDB, POSTGRES, SQLITE, Dialect
+from ruleminer.rules.expressions import identifier
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.sql import ColumnType, Query, bound_value, identifier, rule_query
+from ruleminer.rules.sql import Query, rule_query
 from ruleminer.rules.values import Atom, Concat, Constant, Kind, Rule, Scalar, Variable
 
 from .strategies import constants, names, texts
@@ -40,26 +43,23 @@ class Engines:
         self.postgres.autocommit = True
         self.postgres.cursor().execute("SET search_path = pg_temp")
 
-    def each(self) -> Iterator[tuple[str, object]]:
-        yield from (("duckdb", self.duckdb), ("sqlite", self.sqlite), ("postgres", self.postgres.cursor()))
+    def each(self) -> Iterator[tuple[Dialect, object]]:
+        yield from ((DUCKDB, self.duckdb), (SQLITE, self.sqlite), (POSTGRES, self.postgres.cursor()))
 
     def create(self, table: str, columns: dict[str, Kind], rows: list[list[Scalar | None]]) -> None:
         for dialect, engine in self.each():
-            name = identifier(table).sql(dialect)
-            defined = ", ".join(f"{identifier(c).sql(dialect)} {TYPES[kind]}" for c, kind in columns.items())
-            mark = "%s" if dialect == "postgres" else "?"
+            name = identifier(table).sql(dialect.name)
+            defined = ", ".join(f"{identifier(c).sql(dialect.name)} {TYPES[kind]}" for c, kind in columns.items())
             engine.execute(f"DROP TABLE IF EXISTS {name}")
-            engine.execute(f"CREATE {'TEMP' if dialect != 'duckdb' else ''} TABLE {name} ({defined})")
-            insert = f"INSERT INTO {name} VALUES ({', '.join([mark] * len(columns))})"
-            if dialect == "postgres":
-                insert = f"INSERT INTO {name.replace('%', '%%')} VALUES ({', '.join([mark] * len(columns))})"
+            engine.execute(f"CREATE {'' if dialect is DUCKDB else 'TEMP'} TABLE {name} ({defined})")
+            insert = dialect.bound(f"INSERT INTO {name} VALUES ({', '.join([BOUND] * len(columns))})")
             for row in rows:
-                engine.execute(insert, [None if v is None else bound_value(v, dialect) for v in row])
+                engine.execute(insert, [None if v is None else dialect.bindable(v) for v in row])
 
-    def run(self, dialect: str, query: Query) -> set[tuple[object, ...]]:
-        engine = dict(self.each())[dialect]
-        result = engine.execute(query.sql, query.parameters)
-        return set((engine if dialect == "postgres" else result).fetchall())
+    def run(self, dialect: Dialect, query: Query) -> set[tuple[object, ...]]:
+        engine = next(engine for known, engine in self.each() if known is dialect)
+        result = engine.execute(dialect.bound(query.sql), query.parameters)
+        return set((engine if dialect is POSTGRES else result).fetchall())
 
 
 @pytest.fixture(scope="module")
@@ -103,13 +103,19 @@ def test_decimals_lose_their_trailing_zeros_on_every_engine(engines: Engines, nu
     rule = parse_rule("H(x) <- prices(p: x)")
     for dialect, _ in engines.each():
         query = rule_query(rule, dialect, lambda *_: ColumnType(Kind.DECIMAL, "DECIMAL(18,4)"))
-        assert engines.run(dialect, query) == {(number,)}, dialect
+        assert engines.run(dialect, query) == {(number,)}, dialect.name
 
 
 def test_null_satisfies_no_column_that_a_rule_names(engines: Engines) -> None:
     engines.create("pairs", {"a": Kind.INTEGER, "b": Kind.INTEGER}, [[1, None], [2, 3], [None, 4]])
     for dialect, _ in engines.each():
         assert engines.run(dialect, rule_query(parse_rule("H(x) <- pairs(a: x, b: y)"), dialect)) == {(2,)}
+
+
+def test_no_promise_of_not_null_is_relied_on_when_we_ask() -> None:
+    rule = parse_rule("H(x) <- t(a: x)")
+    kept = rule_query(rule, SQLITE, lambda *_: ColumnType(Kind.TEXT, "TEXT", nullable=False))
+    assert kept.sql == 'SELECT DISTINCT CAST(t1."a" AS TEXT) AS "x" FROM "t" AS t1 WHERE NOT t1."a" IS NULL'
 
 
 def fixture_cases() -> list[tuple[str, str]]:
@@ -122,4 +128,4 @@ def fixture_cases() -> list[tuple[str, str]]:
 def test_rules_and_their_sql(rule: str, sql: str) -> None:
     parsed = parse_rule(rule)
     assert rule_text(parsed) == rule
-    assert rule_query(parsed, "duckdb").sql == sql
+    assert DUCKDB.bound(rule_query(parsed, DUCKDB).sql) == sql

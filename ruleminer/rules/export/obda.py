@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Mapping as Dict
 
-from ruleminer.rules.export.body import XSD
+from ruleminer.rules.columns import TypeOf
+from ruleminer.rules.dialects import Dialect
 from ruleminer.rules.export.prefixes import prefixes_in_use, written_iri
+from ruleminer.rules.export.triple_sql import XSD
 from ruleminer.rules.export.triples import IriMap, TriplesMap, ValueMap, mapped_terms, triples_maps
 from ruleminer.rules.mapping import Mapping
-from ruleminer.rules.sql import TypeOf
 
 
-def obda_text(mapping: Mapping, dialect: str, types: TypeOf) -> str:
+def obda_text(mapping: Mapping, dialect: Dialect, types: TypeOf) -> str:
     """The mapping as an `.obda` file for a database of this dialect, whose columns `types` tells."""
     maps = triples_maps(mapping, dialect, types, tables=False)
     prefixes = prefixes_in_use({**mapping.prefixes, "xsd": XSD}, mapped_terms(maps))
@@ -22,7 +23,7 @@ def obda_text(mapping: Mapping, dialect: str, types: TypeOf) -> str:
         lines += [
             f"mappingId\t{triples_map.name}",
             f"target\t\t{_target(triples_map, prefixes)}",
-            f"source\t\t{triples_map.query.sql(dialect)}",
+            f"source\t\t{triples_map.query.sql(dialect.name)}",
             "",
         ]
     return "\n".join([*lines, "]]", ""])

@@ -10,16 +10,9 @@ _LOCAL = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
 _PREFIX = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)?")
 
 
-_NOT_IN_IRI_REF = re.compile(r'[\x00-\x20<>"{}|^`\\]')
-
-
 def written_iri(iri: str, prefixes: Mapping[str, str]) -> str:
-    """The IRI as Turtle and its kin write it: by a prefix, or between angle brackets."""
-    return short_iri(iri, prefixes) or f"<{_NOT_IN_IRI_REF.sub(_escape, iri)}>"
-
-
-def _escape(match: re.Match[str]) -> str:
-    return f"\\u{ord(match.group()):04X}"
+    """The IRI as Turtle and its kin write it: by a prefix, or between angle brackets. No IRI needs an escape."""
+    return short_iri(iri, prefixes) or f"<{iri}>"
 
 
 def short_iri(iri: str, prefixes: Mapping[str, str]) -> str | None:

@@ -12,31 +12,40 @@ from collections.abc import Mapping as Dict
 
 from sqlglot import exp
 
-from ruleminer.rules.export.body import XSD
+from ruleminer.rules.columns import TypeOf
+from ruleminer.rules.dialects import Dialect
+from ruleminer.rules.export.parents import Parent, parents_of, without_parents
 from ruleminer.rules.export.prefixes import prefixes_in_use, written_iri
+from ruleminer.rules.export.triple_sql import XSD
 from ruleminer.rules.export.triples import IriMap, Ref, TriplesMap, ValueMap, mapped_terms, triples_maps
 from ruleminer.rules.mapping import Mapping
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.sql import TypeOf
 
 _OWN = {"rr": "http://www.w3.org/ns/r2rml#", "map": "urn:ruleminer:map:"}
 _NOT_IN_STRING = re.compile(r'[\x00-\x1f"\\\x7f\x85\u2028\u2029]')
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 
 
-def r2rml_text(mapping: Mapping, dialect: str, types: TypeOf) -> str:
+def r2rml_text(mapping: Mapping, dialect: Dialect, types: TypeOf) -> str:
     """The mapping as an R2RML document for a database of this dialect, whose columns `types` tells."""
-    maps = triples_maps(mapping, dialect, types)
+    plain = without_parents(mapping, dialect, types)
+    maps = triples_maps(plain.mapping, dialect, types)
+    parents = parents_of(maps, plain, types)
     known = {**mapping.prefixes, "xsd": XSD}
     prefixes = prefixes_in_use({p: n for p, n in known.items() if p not in _OWN}, mapped_terms(maps))
     lines = [f"@prefix {prefix}: <{namespace}> ." for prefix, namespace in {**_OWN, **prefixes}.items()]
     for triples_map in maps:
-        lines += ["", *(f"# {rule_text(rule)}" for rule in triples_map.rules)]
-        lines += _triples_map(triples_map, dialect, prefixes)
+        lines += ["", *(f"# {rule_text(plain.originals.get(rule, rule))}" for rule in triples_map.rules)]
+        lines += _triples_map(triples_map, dialect, prefixes, parents)
     return "\n".join(lines) + "\n"
 
 
-def _triples_map(triples_map: TriplesMap, dialect: str, prefixes: Dict[str, str]) -> Iterator[str]:
+def _triples_map(
+    triples_map: TriplesMap,
+    dialect: Dialect,
+    prefixes: Dict[str, str],
+    parents: Dict[tuple[str, str, IriMap], Parent],
+) -> Iterator[str]:
     yield f"map:{triples_map.name} a rr:TriplesMap ;"
     if triples_map.table is not None:
         name = _string(f'"{triples_map.table}"')
@@ -48,10 +57,12 @@ def _triples_map(triples_map: TriplesMap, dialect: str, prefixes: Dict[str, str]
     subject = f"    rr:subjectMap [ a rr:SubjectMap, rr:TermMap ; {_iri_map(triples_map.subject)}{classes} ]"
     yield subject + (" ;" if triples_map.links else " .")
     for number, (term, target) in enumerate(triples_map.links, start=1):
+        parent = parents.get((triples_map.name, term, target)) if isinstance(target, IriMap) else None
         terms = _iri_map(target) if isinstance(target, IriMap) else _value_map(target, prefixes)
+        made = _parent_map(parent) if parent else f"a rr:ObjectMap, rr:TermMap ; {terms}"
         yield f"    rr:predicateObjectMap [ a rr:PredicateObjectMap ; rr:predicate {written_iri(term, prefixes)} ;"
         end = " ;" if number < len(triples_map.links) else " ."
-        yield f"        rr:objectMap [ a rr:ObjectMap, rr:TermMap ; {terms} ] ]{end}"
+        yield f"        rr:objectMap [ {made} ] ]{end}"
 
 
 def _iri_map(iri: IriMap) -> str:
@@ -63,6 +74,12 @@ def _iri_map(iri: IriMap) -> str:
             return f"rr:template {_string(template)} ; rr:termType rr:IRI"
         case parts:
             return f"rr:constant {written_iri(''.join(map(str, parts)), {})}"
+
+
+def _parent_map(parent: Parent) -> str:
+    child, column = _string(_quoted(parent.child)), _string(_quoted(parent.parent))
+    join = f"rr:joinCondition [ a rr:Join ; rr:child {child} ; rr:parent {column} ]"
+    return f"a rr:RefObjectMap ; rr:parentTriplesMap map:{parent.name} ; {join}"
 
 
 def _value_map(value: ValueMap, prefixes: Dict[str, str]) -> str:
@@ -87,11 +104,11 @@ def _string(text: str) -> str:
     return f'"{_NOT_IN_STRING.sub(escape, text)}"'
 
 
-def _sql_string(query: exp.Select, dialect: str) -> str:
+def _sql_string(query: exp.Select, dialect: Dialect) -> str:
     """The query over several lines, its quotes bare where they can be; on one line if a name has a line break."""
-    one_line = query.sql(dialect)
+    one_line = query.sql(dialect.name)
     if not one_line.isprintable():
         return _string(one_line)
-    body = query.sql(dialect, pretty=True).replace("\\", "\\\\").replace('""', '\\"\\"')
+    body = query.sql(dialect.name, pretty=True).replace("\\", "\\\\").replace('""', '\\"\\"')
     indented = "".join(f"\n        {line}" for line in body.split("\n"))
     return f'"""{indented}\n    """'

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ruleminer.rules.export.body import Body
+from ruleminer.errors import DatabaseError
+from ruleminer.rules.columns import TypeOf
+from ruleminer.rules.dialects import Dialect
+from ruleminer.rules.export.triple_sql import TripleSql, is_made_whole
+from ruleminer.rules.expressions import as_text, identifier, verbatim
 from ruleminer.rules.mapping import Iri, Literal, Mapping
-from ruleminer.rules.sql import TypeOf, identifier
-from ruleminer.rules.values import Rule, Variable
+from ruleminer.rules.values import Rule, Transformed, Variable
 
 _HUMP = re.compile(r"([a-z0-9])([A-Z])")
 _WORD = re.compile(r"[a-z0-9]+")
@@ -56,11 +59,11 @@ class TriplesMap:
     links: tuple[tuple[str, IriMap | ValueMap], ...]
 
 
-def triples_maps(mapping: Mapping, dialect: str, types: TypeOf, tables: bool = True) -> tuple[TriplesMap, ...]:
+def triples_maps(mapping: Mapping, dialect: Dialect, types: TypeOf, tables: bool = True) -> tuple[TriplesMap, ...]:
     """The triples maps of a mapping, in the order of its rules. Without `tables`, each has a query."""
-    groups: dict[object, list[Body]] = {}
+    groups: dict[object, list[TripleSql]] = {}
     for rule in mapping.rules:
-        body = Body(rule, dialect, types)
+        body = TripleSql(rule, dialect, types)
         table = body.whole_table if tables else None
         groups.setdefault((table, body.subject) if table else body.signature, []).append(body)
     taken: set[str] = set()
@@ -79,12 +82,12 @@ def mapped_terms(maps: Iterable[TriplesMap]) -> Iterator[str]:
                 yield target.datatype
 
 
-def unique_name(wanted: str, taken: set[str]) -> str:
+def unique_name(wanted: str, taken: set[str], joint: str = "_") -> str:
     """The name, numbered if another has it; names that differ only in case are taken for the same."""
     name, number = wanted, 1
     while name.lower() in taken:
         number += 1
-        name = f"{wanted}_{number}"
+        name = f"{wanted}{joint}{number}"
     taken.add(name.lower())
     return name
 
@@ -95,7 +98,7 @@ def plain_words(text: str, default: str) -> str:
     return words if words and not words[0].isdigit() else f"{default}{'_' if words else ''}{words}"
 
 
-def _triples_map(bodies: list[Body], dialect: str, table: str | None, taken: set[str]) -> TriplesMap:
+def _triples_map(bodies: list[TripleSql], dialect: Dialect, table: str | None, taken: set[str]) -> TriplesMap:
     first = bodies[0]
     classes = [body.rule.term for body in bodies if body.rule.object is None]
     name = unique_name(_map_name(classes[0] if classes else first.rule.term), taken)
@@ -113,7 +116,7 @@ def _triples_map(bodies: list[Body], dialect: str, table: str | None, taken: set
         name,
         tuple(dict.fromkeys(body.rule.rule for body in bodies)),
         table,
-        first.from_tables().select(*selected).where(*first.conditions()),
+        first.rows.select(*selected),
         subject,
         tuple(dict.fromkeys(classes)),
         tuple(dict.fromkeys(links)),
@@ -123,12 +126,14 @@ def _triples_map(bodies: list[Body], dialect: str, table: str | None, taken: set
 class _Columns:
     """The columns a triples map needs, each under one name."""
 
-    def __init__(self, dialect: str, by_name: bool) -> None:
+    def __init__(self, dialect: Dialect, by_name: bool) -> None:
         self.dialect, self.by_name = dialect, by_name
         self.selected: dict[str, tuple[str, exp.Expression]] = {}
         self.taken: set[str] = set()
 
-    def iri(self, body: Body, iri: Iri) -> IriMap:
+    def iri(self, body: TripleSql, iri: Iri) -> IriMap:
+        if is_made_whole(iri):
+            return IriMap((self._named("iri", body.iri_text(iri, self._encoded)),))
         return IriMap(
             tuple(
                 part if isinstance(part, str) else self.add(body, part, body.text_of(part, None, iri.spelled))
@@ -136,25 +141,30 @@ class _Columns:
             )
         )
 
-    def value(self, body: Body, literal: Literal) -> ValueMap:
-        variables = [part for part in literal.parts if isinstance(part, Variable)]
-        whole = variables[0] if len(literal.parts) == 1 and variables else None
+    def _encoded(self, text: exp.Expression) -> exp.Expression:
+        if self.dialect.percent_encoded is None:
+            raise DatabaseError(f"{self.dialect.scheme} has no SQL of ours to percent-encode a text")
+        return verbatim(self.dialect.percent_encoded(text.sql(self.dialect.name), False))
+
+    def value(self, body: TripleSql, literal: Literal) -> ValueMap:
+        whole = literal.parts[0] if len(literal.parts) == 1 and not isinstance(literal.parts[0], str) else None
         return ValueMap(self.add(body, whole, body.literal_text(literal)), body.datatype_of(literal))
 
-    def add(self, body: Body, variable: Variable | None, text: exp.Expression) -> Ref:
+    def add(self, body: TripleSql, part: Variable | Transformed | None, text: exp.Expression) -> Ref:
         """The column for a text; the bare column where that is as good."""
         wanted = "value"
-        if variable is not None:
-            place = body.places[variable][0]
+        if part is not None:
+            variable = part.variable if isinstance(part, Transformed) else part
+            position, column = body.first(variable), body.rows.first_column(variable)
             if self.by_name:
-                return self._named(place[1], body.column(place))
-            wanted = plain_words(place[1], "value")
-            if body.is_text_already(place):
-                text = body.column(place)
+                return self._named(position.column, column)
+            wanted = plain_words(position.column, "value")
+            if body.is_text_already(position) and text == as_text(column):
+                text = column
         return self._named(wanted, text)
 
     def _named(self, wanted: str, value: exp.Expression) -> Ref:
-        key = value.sql(self.dialect)
+        key = value.sql(self.dialect.name)
         if key not in self.selected:
             self.selected[key] = (wanted if self.by_name else unique_name(wanted, self.taken), value)
         return Ref(self.selected[key][0])

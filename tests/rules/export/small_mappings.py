@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ruleminer.rules.mapping import Iri, Literal, Mapping, TripleRule
+from ruleminer.rules.columns import ColumnType
+from ruleminer.rules.mapping import Iri, Literal, Mapping, TripleRule, iri_safe
 from ruleminer.rules.parser import parse_rules
-from ruleminer.rules.sql import ColumnType
 from ruleminer.rules.values import Kind, Rule, Variable
 
 NAMESPACE = "http://e.x/o#"
@@ -13,6 +13,8 @@ DATATYPES = {"born": f"{XSD}date", "name": f"{XSD}string", "since": f"{XSD}dateT
 COLUMNS = {
     "ID": ColumnType(Kind.INTEGER, "INTEGER", nullable=False),
     "boss": ColumnType(Kind.INTEGER, "INTEGER"),
+    "author": ColumnType(Kind.INTEGER, "INTEGER"),
+    "info": ColumnType(Kind.INTEGER, "INTEGER"),
     "born": ColumnType(Kind.DATE, "DATE"),
     "made": ColumnType(Kind.TIMESTAMP, "TIMESTAMP"),
     "price": ColumnType(Kind.DECIMAL, "DECIMAL(9,2)", nullable=False),
@@ -32,7 +34,7 @@ def mapping_of(text: str) -> Mapping:
 
 
 def _triples(rule: Rule) -> TripleRule:
-    term = NAMESPACE + rule.predicate
+    term = rule.predicate if "://" in rule.predicate else NAMESPACE + iri_safe(rule.predicate)
     subject = _entity(rule, rule.arguments[0])
     if len(rule.arguments) == 1:
         return TripleRule(rule, term, subject)

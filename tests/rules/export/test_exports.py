@@ -11,6 +11,8 @@ import pytest
 import rdflib
 import sqlglot
 
+from ruleminer.rules.columns import TypeOf
+from ruleminer.rules.dialects import DIALECTS, POSTGRES, Dialect
 from ruleminer.rules.export.obda import obda_text, properties_text
 from ruleminer.rules.export.r2rml import r2rml_text
 from ruleminer.rules.export.text import rules_text
@@ -18,12 +20,11 @@ from ruleminer.rules.export.views import views_text
 from ruleminer.rules.export.yarrrml import yarrrml_text
 from ruleminer.rules.mapping import Mapping, iri_safe
 from ruleminer.rules.parser import parse_rules
-from ruleminer.rules.sql import TypeOf
 
 from .small_mappings import mapping_of, types
 
 CASES = sorted((Path(__file__).parent.parent.parent / "fixtures" / "exports").iterdir())
-LANGUAGES: dict[str, Callable[[Mapping, str, TypeOf], str]] = {
+LANGUAGES: dict[str, Callable[[Mapping, Dialect, TypeOf], str]] = {
     "mapping.ttl": r2rml_text,
     "mapping.obda": obda_text,
     "mapping.yarrrml.yml": yarrrml_text,
@@ -35,7 +36,7 @@ LANGUAGES: dict[str, Callable[[Mapping, str, TypeOf], str]] = {
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_mappings_and_their_texts(case: Path, language: str) -> None:
     """RULEMINER_WRITE_FIXTURES=1 writes what the code makes of the rules now; then look at it."""
-    text = LANGUAGES[language](mapping_of((case / "mapping.rules").read_text("utf-8")), "postgres", types)
+    text = LANGUAGES[language](mapping_of((case / "mapping.rules").read_text("utf-8")), POSTGRES, types)
     if os.environ.get("RULEMINER_WRITE_FIXTURES") == "1":
         (case / language).write_text(text, "utf-8")
     assert text == (case / language).read_text("utf-8")
@@ -47,9 +48,9 @@ def test_rules_are_written_so_that_they_read_back(case: Path) -> None:
     assert list(parse_rules(rules_text(mapping_of(text)))) == list(parse_rules(text))
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite"])
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_each_node_of_the_r2rml_is_typed(case: Path, dialect: str) -> None:
+def test_each_node_of_the_r2rml_is_typed(case: Path, dialect: Dialect) -> None:
     mapping = mapping_of((case / "mapping.rules").read_text("utf-8"))
     graph = rdflib.Graph().parse(data=r2rml_text(mapping, dialect, types), format="turtle")
     rr = rdflib.Namespace("http://www.w3.org/ns/r2rml#")
@@ -58,8 +59,10 @@ def test_each_node_of_the_r2rml_is_typed(case: Path, dialect: str) -> None:
         (rr.subjectMap, rr.SubjectMap),
         (rr.predicateObjectMap, rr.PredicateObjectMap),
         (rr.objectMap, rr.ObjectMap),
+        (rr.joinCondition, rr.Join),
     ):
-        assert all((node, rdflib.RDF.type, kind) in graph for node in graph.objects(None, relation))
+        nodes = [node for node in graph.objects(None, relation) if (node, rr.parentTriplesMap, None) not in graph]
+        assert all((node, rdflib.RDF.type, kind) in graph for node in nodes)
         assert all((node, rdflib.RDF.type, rr.TriplesMap) in graph for node in graph.subjects(rr.subjectMap))
 
 
@@ -83,8 +86,8 @@ def test_targets_of_the_obda_are_turtle_and_its_sources_sql(case: Path) -> None:
 
 def test_no_rules_make_an_empty_mapping() -> None:
     empty = Mapping(())
-    assert len(rdflib.Graph().parse(data=r2rml_text(empty, "postgres", types), format="turtle")) == 0
-    assert yarrrml_text(empty, "postgres", types) == "mappings: {}\n"
+    assert len(rdflib.Graph().parse(data=r2rml_text(empty, POSTGRES, types), format="turtle")) == 0
+    assert yarrrml_text(empty, POSTGRES, types) == "mappings: {}\n"
 
 
 def test_properties_escape_what_java_would_misread() -> None:

@@ -1,0 +1,79 @@
+"""`validate`: a mapping against a scenario's query pairs, or against facts of the user's own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ruleminer.cli.app import JsonOption, QuietOption, SchemaOption, TimeoutOption, TrustOption, app, print_json
+from ruleminer.errors import InputError
+
+
+@app.command(
+    epilog="Examples: ruleminer validate --scenario rodi/cmt_renamed --mapping mapping.ttl --reasoning none  ·  "
+    "ruleminer validate --mapping mapping.ttl --examples facts.csv --ontology shop.ttl --db shop.sqlite"
+)
+def validate(
+    mapping: Annotated[Path, typer.Option(help="An R2RML mapping, ours or another tool's.")],
+    scenario: Annotated[Path | None, typer.Option(help="A scenario folder with query pairs.")] = None,
+    examples: Annotated[
+        list[Path] | None,
+        typer.Option(help="Facts of your own, in place of a scenario; with --ontology and --db. May be repeated."),
+    ] = None,
+    ontology: Annotated[Path | None, typer.Option(help="For --examples: the ontology.")] = None,
+    db: Annotated[
+        str | None, typer.Option("--db", help="A live database.", show_default="the scenario's own, in DuckDB")
+    ] = None,
+    schema: SchemaOption = None,
+    reasoning: Annotated[str, typer.Option(help="none, rdfs or structural.")] = "rdfs",
+    reference: Annotated[
+        Path | None,
+        typer.Option(
+            help="For --scenario: another mapping, which tells what can be reached at all.", show_default="none"
+        ),
+    ] = None,
+    timeout: TimeoutOption = 300.0,
+    trust: TrustOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a mapping and score its triples as RODI does, query by query; or look for your own facts among them.
+
+    With --examples it ends with exit code 0 if all facts that hold are derived and none that does not, else with 1.
+    """
+    from ruleminer import terminal
+    from ruleminer.validation.validate import validate_mapping
+
+    if (scenario is None) == (not examples):
+        raise InputError("say what to hold the mapping against: --scenario FOLDER or --examples FILE, one of the two")
+    with terminal.progress_bars(quiet or as_json) as progress:
+        if scenario is not None:
+            result = validate_mapping(
+                mapping, scenario, db=db, schema=schema, reasoning=reasoning, timeout=timeout, trust=trust,
+                reference=reference,
+                progress=progress,
+            )  # fmt: skip
+        else:
+            from ruleminer.validation.own_facts import check_facts
+
+            if ontology is None or db is None:
+                raise InputError("--examples needs --ontology FILE and --db DATABASE")
+            check = check_facts(
+                mapping, examples or (), ontology, db, schema=schema, reasoning=reasoning, timeout=timeout, trust=trust,
+                progress=progress,
+            )  # fmt: skip
+    if scenario is None:
+        if as_json:
+            print_json({**asdict(check), "passes": check.passes})
+        else:
+            for drawn in terminal.fact_check_tables(check):
+                terminal.results.print(drawn)
+        raise typer.Exit(0 if check.passes else 1)
+    if as_json:
+        print_json(asdict(result))
+        return
+    for drawn in terminal.validation_tables(result):
+        terminal.results.print(drawn)

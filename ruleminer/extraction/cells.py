@@ -1,0 +1,281 @@
+"""The rows that matter: those that hold an argument of some fact, brought over by one scan per table.
+
+`cell(row, col, val, raw, space)` has one entry for each value that is not NULL in such a row. `val` numbers the values
+(`value(val, family, key)`: equal values have equal numbers); `raw` is the engine's own text where that is not the
+key (decimals with a fixed scale), for concatenations. The source answers one statement per table; what it is asked
+for, the facts' arguments, goes with the statement as a bound parameter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from ruleminer.extraction.catalog import Catalog, SourceColumn
+from ruleminer.extraction.incoming import Source, incoming
+from ruleminer.extraction.inner_joins import InnerJoins, inner_joins
+from ruleminer.extraction.published import POSITION, can_be_published
+from ruleminer.extraction.scan import Wanted, has_raw, rows_query
+from ruleminer.progress import Progress, silent
+from ruleminer.rules.sql import Query
+from ruleminer.rules.templates import Restriction, Template
+from ruleminer.rules.values import Kind, Variable
+from ruleminer.sources.patience import patiently
+
+
+def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
+    """The empty relations that fetching fills, and the catalogue that statements look names up in."""
+    work.execute("CREATE TABLE IF NOT EXISTS cell_text (row BIGINT, col INTEGER, key VARCHAR, raw VARCHAR)")
+    work.execute("CREATE TABLE IF NOT EXISTS fetched (pass TINYINT, table_name VARCHAR, rows BIGINT)")
+    work.execute("CREATE TABLE IF NOT EXISTS reach (pass TINYINT, label VARCHAR, keys VARCHAR)")
+    columns = pa.table(
+        {
+            "col": pa.array([column.id for column in catalog.columns], pa.int32()),
+            "tbl": pa.array([column.table_id for column in catalog.columns], pa.int32()),
+            "table_name": pa.array([column.table for column in catalog.columns], pa.string()),
+            "column_name": pa.array([column.name for column in catalog.columns], pa.string()),
+            "family": pa.array([str(column.family) for column in catalog.columns], pa.string()),
+            "is_key": pa.array([column.is_key for column in catalog.columns], pa.bool_()),
+            "is_link": pa.array([column.is_link for column in catalog.columns], pa.bool_()),
+            "is_code": pa.array([column.is_code for column in catalog.columns], pa.bool_()),
+            "is_sparse": pa.array([column.is_sparse for column in catalog.columns], pa.bool_()),
+            "space": pa.array([column.space for column in catalog.columns], pa.int32()),
+        }
+    )
+    work.register("columns_now", columns)
+    work.execute("CREATE OR REPLACE TABLE source_column AS SELECT * FROM columns_now")
+    work.unregister("columns_now")
+    work.execute("CREATE OR REPLACE MACRO catalog_table(c) AS (SELECT tbl FROM source_column WHERE col = c)")
+    work.execute("CREATE OR REPLACE MACRO catalog_name(c) AS (SELECT column_name FROM source_column WHERE col = c)")
+
+
+def fetch_cells(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    catalog: Catalog,
+    templates: Iterable[Template],
+    progress: Progress = silent,
+    *,
+    published: bool = False,
+) -> None:
+    """Fill `cell` and `value`. A table that is there already, from a run that was cut short, is not asked again.
+
+    With `published`, rows whose values an example may have in another form matter, too.
+    """
+    templates = list(templates)
+    wanted = wanted_values(work, templates)
+    arities = {arity for (arity,) in work.execute("SELECT DISTINCT arity FROM fact").fetchall()}
+    inner = inner_joins(template for template in templates if len(template.arguments) in arities)
+    _note_common(work, catalog, wanted)
+    if work.execute("SELECT count(*) FROM reach").fetchone() == (0,):
+        _fetch_pass(work, source, catalog, Wanted(wanted), 1, progress)
+        _note_follow(work, inner.across, published and any(map(can_be_published, templates)))
+    follow = work.execute("SELECT follow FROM to_follow").fetchone() == (True,)
+    for number in range(2, 2 + max(inner.hops, int(follow))):
+        reached = _reached_values(work, inner, follow, number)
+        _fetch_pass(work, source, catalog, Wanted(wanted, reached, inner.needed, follow), number, progress)
+    work.execute(
+        """
+        CREATE OR REPLACE TABLE value AS
+        SELECT row_number() OVER (ORDER BY family, key) AS val, family, key
+        FROM (SELECT DISTINCT family, key FROM cell_text JOIN source_column USING (col)
+              UNION SELECT family, key FROM common_value);
+        CREATE OR REPLACE TABLE cell AS
+        SELECT row, col, val, raw, space FROM cell_text JOIN source_column USING (col) JOIN value USING (family, key);
+        CREATE OR REPLACE TABLE place AS
+        SELECT DISTINCT col, val, space FROM cell
+        UNION SELECT col, val, space FROM common_value JOIN value USING (family, key) JOIN source_column USING (col);
+        CREATE OR REPLACE TABLE argument AS
+        SELECT DISTINCT fact, pos, val, CAST(IF(pos = 1, space1, space2) AS INTEGER) AS space
+        FROM reading JOIN value USING (family, key) JOIN fact USING (fact) WHERE fits;
+        CREATE OR REPLACE TABLE argument_cell AS SELECT * FROM cell SEMI JOIN argument USING (val);
+        CREATE OR REPLACE TABLE lead AS
+        SELECT fact, CAST(arg_min(pos, rows) AS TINYINT) AS lead FROM (
+            SELECT fact, pos, sum(rows) AS rows
+            FROM argument JOIN (SELECT val, count(*) AS rows FROM argument_cell GROUP BY val) USING (val) GROUP BY ALL)
+        GROUP BY fact;
+        """
+    )
+
+
+def _note_follow(work: duckdb.DuckDBPyConnection, across: bool, published: bool) -> None:
+    """`to_follow(follow)`: whether the rows that links lead to matter, whatever they hold.
+
+    A row that was left for its common values may be one of them, and so may a row that holds a value which an example
+    has in another form: one that no row so far holds.
+    """
+    missing = f"""
+        SELECT 1 FROM reading r JOIN fact f ON f.alike = r.fact WHERE {"true" if published else "false"}
+        AND pos = {POSITION} AND positive AND NOT contains(IF(pos = 1, arg1, arg2), '://')
+        GROUP BY r.fact HAVING NOT bool_or((family, key) IN (
+            SELECT (family, key) FROM cell_text JOIN source_column USING (col)
+            UNION ALL SELECT (family, key) FROM common_value))
+    """
+    work.execute(
+        f"""CREATE OR REPLACE TABLE to_follow AS
+            SELECT {across} AND (EXISTS (FROM common_value) OR EXISTS ({missing})) AS follow"""
+    )
+
+
+def _note_common(work: duckdb.DuckDBPyConnection, catalog: Catalog, wanted: Mapping[Kind, str]) -> None:
+    """`common_value(col, family, key)`: what is wanted but not looked for in a column, where very many rows hold it."""
+    asked = {family: frozenset(json.loads(array)) for family, array in wanted.items()}
+    found = [(c.id, str(c.family), v) for c in catalog.columns for v in c.common if v in asked.get(c.family, ())]
+    columns = list(zip(*found, strict=True)) or [(), (), ()]
+    types = (pa.int32(), pa.string(), pa.string())
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+    work.register("common_now", pa.table(arrays, names=["col", "family", "key"]))
+    work.execute("CREATE OR REPLACE TABLE common_value AS SELECT * FROM common_now")
+    work.unregister("common_now")
+
+
+def common_places(work: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """The columns in which a wanted value was not looked for, with those values."""
+    rows = work.execute(
+        """
+        SELECT table_name || '.' || column_name, list(common_value.key ORDER BY common_value.key)
+        FROM common_value JOIN source_column USING (col) GROUP BY 1 ORDER BY 1
+        """
+    ).fetchall()
+    return dict(rows)
+
+
+# What the text of a value of each family looks like, so that a piece of an IRI is looked for only where it can be.
+_LOOKS = {
+    Kind.TEXT: "true",
+    Kind.DECIMAL: r"regexp_full_match(text, '-?\d+(\.\d+)?')",
+    Kind.DATE: r"regexp_full_match(text, '\d{4}-\d\d-\d\d')",
+    Kind.TIMESTAMP: r"regexp_full_match(text, '\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?')",
+    Kind.BOOLEAN: "text IN ('true', 'false')",
+}
+
+
+def wanted_values(work: duckdb.DuckDBPyConnection, templates: Iterable[Template]) -> dict[Kind, str]:
+    """Per family, the keys that make a row matter, as a JSON array: arguments, and the segments of IRIs."""
+    queries = ["SELECT family, key FROM reading"]
+    pieces = ["SELECT text FROM segment"] if any(a.spreads for t in templates for a in t.body) else []
+    pieces += [query for template in templates for query in _first_parts(template)]
+    for piece in pieces:
+        queries += [f"SELECT '{name}', text FROM ({piece}) WHERE {looks}" for name, looks in _LOOKS.items()]
+    keys = work.execute(
+        f"SELECT family, CAST(to_json(list(DISTINCT key)) AS VARCHAR) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1"
+    ).fetchall()
+    return {Kind(name): array for name, array in keys}
+
+
+def _first_parts(template: Template) -> Iterable[str]:
+    """For `x = "http://…/" ++ a ++ "/" ++ b`: every text that the first variable can have in some argument."""
+    for variable, definition in template.definitions:
+        parts = list(getattr(definition, "parts", ()))
+        if not any(isinstance(part, Variable) for part in parts):
+            continue
+        prefix = parts.pop(0) if isinstance(parts[0], str) else ""
+        follower = parts[1] if len(parts) > 1 and isinstance(parts[1], str) else ""
+        literal = exp.Literal.string(follower).sql("duckdb")
+        position = template.arguments.index(variable) + 1
+        rest = f"""SELECT substr(text, {len(prefix) + 1}) AS rest FROM argument_text
+                   WHERE pos = {position} AND starts_with(text, {exp.Literal.string(prefix).sql("duckdb")})"""
+        yield f"""SELECT substr(rest, 1, stop) AS text
+                  FROM (SELECT rest, unnest(range(1, length(rest) + 1)) AS stop FROM ({rest}))
+                  WHERE {"true" if len(parts) > 1 else "stop = length(rest)"}
+                    AND substr(rest, stop + 1, {len(follower)}) = {literal}"""
+
+
+_RESTRICTED = {
+    None: "true",
+    Restriction.KEY: "is_key",
+    Restriction.LINK: "is_link",
+    Restriction.CODE: "is_code",
+    Restriction.FILLED: "is_sparse",
+}
+
+
+def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, follow: bool, number: int) -> dict[str, str]:
+    """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh."""
+    if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
+        wide = {None} if follow else inner.restrictions
+        within = " OR ".join(_RESTRICTED[restriction] for restriction in wide) or "false"
+        keys = "CAST(to_json(list(DISTINCT key)) AS VARCHAR)"
+        cells = "FROM cell_text JOIN source_column USING (col) WHERE"
+        work.begin()
+        work.execute(
+            f"""INSERT INTO reach
+                SELECT ?, 'space' || space, {keys} {cells} space IS NOT NULL AND ({within}) GROUP BY space
+                UNION ALL SELECT ?, family, {keys} {cells} {inner.by_value} GROUP BY family
+                UNION ALL SELECT ?, NULL, NULL""",
+            [number, number, number],
+        )
+        work.execute("DELETE FROM cell_text")
+        work.commit()
+    rows = work.execute("SELECT label, keys FROM reach WHERE pass = ? AND label IS NOT NULL", [number]).fetchall()
+    return dict(rows)
+
+
+def _fetch_pass(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    catalog: Catalog,
+    wanted: Wanted,
+    number: int,
+    progress: Progress,
+) -> None:
+    done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
+    for index, (table, columns) in enumerate(catalog.by_table.items()):
+        if table not in done:
+            query = rows_query(table, columns, source.dialect, wanted)
+            if query is not None:
+                patiently(partial(_store, work, source, query, columns, table, number))
+        progress("rows", table, index + 1, len(catalog.by_table))
+
+
+def _store(
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    query: Query,
+    columns: Sequence[SourceColumn],
+    table: str,
+    number: int,
+) -> None:
+    """Stream one table's rows into `cell_text`, in one transaction."""
+    keys = ", ".join(f"k{column.id}" for column in columns)
+    raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
+    ids = ", ".join(str(column.id) for column in columns)
+    work.begin()
+    try:
+        with incoming(work, source, query, table):
+            work.execute(
+                f"""
+                INSERT INTO cell_text
+                SELECT row, col, key, raw FROM (
+                    SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw
+                    FROM (SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, *
+                          FROM incoming))
+                WHERE key IS NOT NULL
+                """
+            )
+        work.execute(
+            "INSERT INTO fetched SELECT ?, ?, count(DISTINCT row) FROM cell_text WHERE col IN "
+            f"(SELECT unnest([{ids}]))",
+            [number, table],
+        )
+        work.commit()
+    except BaseException:
+        undo(work)
+        raise
+
+
+def undo(work: duckdb.DuckDBPyConnection) -> None:
+    """Take back what the transaction has done; one that broke on its way out is taken back already."""
+    with suppress(duckdb.TransactionException):
+        work.rollback()
+
+
+def count_fetched(work: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """How many rows of each table came over."""
+    return dict(work.execute("SELECT table_name, max_by(rows, pass) FROM fetched GROUP BY 1 ORDER BY 1").fetchall())

@@ -1,0 +1,318 @@
+"""Extraction from end to end: sample facts, bring the rows, search all templates, write the dataset.
+
+Each step is kept in `RUN/.extract/work.duckdb` as soon as it is done. A run that was killed is taken up where it
+stopped if the same things are asked of it; the work file goes when the dataset is there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import __version__ as sqlglot_version  # type: ignore[attr-defined]
+
+import ruleminer
+from ruleminer.dataset import read_dataset, write_dataset
+from ruleminer.errors import InputError
+from ruleminer.extraction.candidates import cut_candidates, cut_searches, find_candidates, refined_predicates
+from ruleminer.extraction.catalog import Catalog, catalog_of
+from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
+from ruleminer.extraction.entities import read_entities
+from ruleminer.extraction.fact_relations import load_facts
+from ruleminer.extraction.interrupts import heeding_interrupts
+from ruleminer.extraction.sampling import Negatives, sample_facts
+from ruleminer.extraction.unexplained import explain_gaps
+from ruleminer.problem.ontology import Ontology
+from ruleminer.progress import Progress, silent
+from ruleminer.rules.templates import Template
+from ruleminer.run import Run, RunLike
+from ruleminer.sources.database import Database
+from ruleminer.sources.schema import Schema
+from ruleminer.structure.files import write_structure
+from ruleminer.structure.structure import Structure, learn_structure
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractOptions:
+    """What an extraction may be told; refuses what makes no sense."""
+
+    positives: int | None = 100
+    negatives: Negatives = Negatives.UNIFORM
+    max_candidates: int | None = 1000
+    seed: int = 0
+    exhaustive: bool = False  # nothing is left out, however many rows or rules that takes
+    transformations: bool = True  # values are also looked for in the forms in which people publish them
+    timeout: float = 600.0  # seconds that one step of the search may take
+    memory: str = "2GB"
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.positives is not None and self.positives < 1:
+            raise InputError(f"‹positives› must be at least 1, not {self.positives}")
+        if self.max_candidates is not None and self.max_candidates < 1:
+            raise InputError(f"‹max_candidates› must be at least 1, not {self.max_candidates}")
+        if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
+            raise InputError(f"‹memory› must be a size such as 2GB or 500MB, not {self.memory!r}")
+
+
+DEFAULTS = ExtractOptions()
+_AGAIN = 0.05  # seconds between interruptions of a search whose time is over
+_HASHED = 100_000  # examples
+COMMON_ROWS = 1000  # rows of a column from which a value is not looked for in it
+
+
+def extract(
+    database: Database,
+    examples: pa.Table,
+    templates: Sequence[Template],
+    out: RunLike,
+    options: ExtractOptions = DEFAULTS,
+    *,
+    structure: Structure | None = None,
+    ontology: Ontology | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Path:
+    """Write `OUT/dataset` and return its path; `OUT/structure.json` tells what was learnt of the database.
+
+    Without a `structure` it is learnt here, links that nobody declared included.
+    """
+    if not templates:
+        raise InputError("no templates: nothing could be extracted")
+    if all(template.refines for template in templates):
+        raise InputError("all templates refine others, and there are none to refine: add one without the word refine")
+    if examples.num_rows == 0:
+        raise InputError("no examples: extraction starts from facts that are known to hold")
+    _check_names(templates, database.schema, examples)
+    started = time.time()
+    times: dict[str, float] = {}
+    schema = database.schema
+    if structure is None:
+        with _timed(times, "structure"):
+            structure = learn_structure(database, progress=progress)
+    examples, readings = read_entities(examples, structure, database, ontology)
+    catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
+    plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
+    run = Run.of(out)
+    if run.dataset.exists() and not force:
+        if read_dataset(run).manifest.get("plan") == plan:
+            write_structure(structure, run.structure)
+            return run.dataset  # this very dataset
+        run.keep_dataset()
+    given = examples.filter(pc.invert(examples["positive"]))
+    with _work_file(run, plan, options) as work, heeding_interrupts(progress, work.interrupt) as progress:
+        with _step(work, "facts", times) as todo:
+            if todo:
+                progress("facts", "sampling", 0, 1)
+                create_tables(work, catalog)
+                facts = sample_facts(
+                    work,
+                    examples,
+                    database,
+                    catalog,
+                    positives=options.positives,
+                    negatives=options.negatives,
+                    seed=options.seed,
+                )
+                load_facts(work, facts)
+                progress("facts", "", 1, 1)
+        del examples
+        with _step(work, "rows", times) as todo:
+            if todo:
+                fetch_cells(work, database, catalog, templates, progress, published=options.transformations)
+        with _step(work, "candidates", times) as todo:
+            if todo:
+                with _search_time(work, options.timeout):
+                    bounded = not options.exhaustive
+                    dialect = database.dialect if options.transformations else None
+                    find_candidates(work, catalog, templates, progress, bounded=bounded, published_by=dialect)
+        explain_gaps(work, has_iris=any(atom.spreads for template in templates for atom in template.body))
+        cut = cut_candidates(work, options.max_candidates)
+        names = [template.name for template in templates]
+        manifest = {
+            "ruleminer": ruleminer.__version__,
+            "plan": plan,
+            "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect.name},
+            **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
+            **(provenance or {}),
+            "options": asdict(options),
+            "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
+            "counts": _counts(work, names, catalog),
+            "cut": asdict(cut),
+            **refined_predicates(work, templates),
+            "rows_fetched": count_fetched(work),
+            "entities": [reading.to_json() for reading in readings],
+            "common_values": common_places(work),
+            "cut_searches": cut_searches(work, templates),
+            "versions": {
+                "python": platform.python_version(),
+                "duckdb": duckdb.__version__,
+                "sqlglot": sqlglot_version,
+                "pyarrow": pa.__version__,
+            },
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+            "seconds": {name: round(value, 3) for name, value in times.items()},
+        }
+        write_structure(structure, run.structure)
+        folder = write_dataset(
+            work, run, names, schema, manifest, given, ontology, [space.key for space in structure.spaces]
+        )
+    shutil.rmtree(run.extraction, ignore_errors=True)
+    return folder
+
+
+def _check_names(templates: Sequence[Template], schema: Schema, examples: pa.Table) -> None:
+    """Refuse a template that names a table, a column or a predicate which nobody has heard of."""
+    predicates = set(examples["predicate"].unique().to_pylist())
+    for template in templates:
+        if isinstance(template.predicate, str) and template.predicate not in predicates:
+            raise InputError(f"template {template.name}: there is no example of {template.predicate}")
+        for atom in template.body:
+            if isinstance(atom.table, str) and atom.table not in schema:
+                raise InputError(f"template {template.name}: the database has no table {atom.table}")
+            tables = [schema.table(atom.table)] if isinstance(atom.table, str) else schema.tables
+            known = {column.name for table in tables for column in table.columns}
+            for name, _ in atom.columns:
+                if isinstance(name, str) and name not in known:
+                    place = f"table {atom.table} has" if isinstance(atom.table, str) else "the database has"
+                    raise InputError(f"template {template.name}: {place} no column {name}")
+
+
+def _plan(
+    database: Database,
+    structure: object,
+    examples: pa.Table,
+    templates: Sequence[Template],
+    options: ExtractOptions,
+    ontology: Ontology | None,
+) -> str:
+    """A hash of all that a half-finished run must agree on to be taken up."""
+    facts = hashlib.sha256()
+    for start in range(0, examples.num_rows, _HASHED):  # not all at once: there may be millions
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, examples.schema) as writer:
+            writer.write_table(examples.slice(start, _HASHED).combine_chunks())
+        facts.update(sink.getvalue())
+    wishes = {name: wish for name, wish in asdict(options).items() if name not in ("timeout", "threads")}
+    meant = ontology.sha256 if ontology else None
+    asked = [
+        ruleminer.__version__,
+        database.safe_url,
+        structure,
+        facts.hexdigest(),
+        repr(tuple(templates)),
+        wishes,
+        meant,
+    ]
+    return _hash(json.dumps(asked, default=str))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.DuckDBPyConnection]:
+    folder = run.extraction
+    note = folder / "plan"
+    if not note.is_file() or note.read_text() != plan:
+        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        note.write_text(plan)
+        work = duckdb.connect(folder / "work.duckdb")
+    except (OSError, duckdb.IOException) as error:
+        raise InputError(f"cannot write to {run}: {str(error).splitlines()[0]}") from None
+    try:
+        work.execute("SET temp_directory = ?", [str(folder / "spill")])
+        work.execute("SET memory_limit = ?", [options.memory])
+        work.execute("SET max_temp_directory_size = ?", [options.memory])
+        work.execute(f"SET threads = {options.threads or os.cpu_count() or 1}")
+        work.execute("SET preserve_insertion_order = false")
+        work.execute("SET enable_progress_bar = false")  # ours is drawn elsewhere
+        work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
+        yield work
+    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+        raise InputError(
+            f"extraction ran out of space: {str(error).splitlines()[0]}; see ‹memory› and the disk"
+        ) from None
+    finally:
+        work.close()
+
+
+@contextmanager
+def _search_time(work: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt the search when its time is over: the statement that runs then, or the next one."""
+    ended = threading.Event()
+
+    def interrupt() -> None:
+        if not ended.wait(seconds):
+            work.interrupt()
+            while not ended.wait(_AGAIN):
+                work.interrupt()
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise InputError(
+            f"the search did not end within {seconds:g} s; what it found so far is kept: give it more ‹timeout›, fewer "
+            "‹examples› or fewer ‹templates›, and run it again"
+        ) from None
+    finally:
+        ended.set()
+
+
+@contextmanager
+def _timed(times: dict[str, float], name: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    times[name] = time.perf_counter() - start
+
+
+@contextmanager
+def _step(work: duckdb.DuckDBPyConnection, name: str, times: dict[str, float]) -> Iterator[bool]:
+    """Whether a step is still to be done; notes it and its time when it is."""
+    known = work.execute("SELECT seconds FROM step_done WHERE name = ?", [name]).fetchone()
+    if known:
+        times[name] = known[0]
+        yield False
+        return
+    start = time.perf_counter()
+    yield True
+    times[name] = time.perf_counter() - start
+    work.execute("INSERT INTO step_done VALUES (?, ?)", [name, times[name]])
+
+
+def _counts(work: duckdb.DuckDBPyConnection, templates: list[str], catalog: Catalog) -> dict[str, Any]:
+    predicates = work.execute(
+        """
+        SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
+               CAST(sum(n) FILTER (positive) AS BIGINT), CAST(sum(n) FILTER (NOT positive) AS BIGINT)
+        FROM fact LEFT JOIN (SELECT fact, count(*) AS n FROM kept GROUP BY 1) USING (fact)
+        GROUP BY 1 ORDER BY 1
+        """
+    ).fetchall()
+    by_template = dict(work.execute("SELECT template, count(*) FROM kept JOIN rule USING (rule) GROUP BY 1").fetchall())
+    keys = ("positives", "negatives", "positive_candidates", "negative_candidates")
+    return {
+        "predicates": {name: dict(zip(keys, [n or 0 for n in counts], strict=True)) for name, *counts in predicates},
+        "templates": {name: by_template.get(number, 0) for number, name in enumerate(templates)},
+        "tables": len(catalog.by_table),
+        "columns": len(catalog.columns),
+    }

@@ -1,0 +1,213 @@
+"""Values as people publish them: a year for a date, euros for cents, a full name for two columns.
+
+Where no rule derives all examples of a property as its values stand in the database, the values of the rows at hand are
+transformed in every way there is (`rules/transformations.py`), and those that become an example's second argument make
+rules of the same templates. Which transformations are tried is a closed set; parameters are few, or told by the data.
+
+    formed(fact, pos, val, space, form, changed)    a value that a form makes the argument of
+    spelled_text(fact, pos, row, term, cols)        a text that the columns of a row and what stands between them make
+
+`changed` tells that the form made a difference. A rule that no example needs a form for is dropped: plain ones say it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from string import ascii_lowercase, ascii_uppercase
+
+import duckdb
+from sqlglot import exp
+
+from ruleminer.rules.dialects import DUCKDB, Dialect
+from ruleminer.rules.lexical import family
+from ruleminer.rules.templates import Spread, Template
+from ruleminer.rules.transformation_sql import transformed_sql
+from ruleminer.rules.transformations import TRANSFORMATIONS, parameter_problem
+from ruleminer.rules.values import Transformed, Variable
+
+SEPARATORS = (" ", ", ", ",", "-", " - ", "/", "@", ":", ": ", ";", "|", "_", ".", "#", "=", " (", "(", ")")
+FACTORS = (Decimal("0.01"), Decimal(100), Decimal("0.001"), Decimal(1000))
+MOST_FIELDS, MOST_ITEMS, DECIMALS = 40, 5, (1, 2, 3, 4)
+LONGEST = 1000  # characters of a value that is transformed
+MOST_WORDS, LONGEST_RUN = 8, 4  # pieces of a text that is put together, and of one column's part in it
+CUT = r"[ ,;:/()|_.\-]+"
+"""What may stand between the parts of a text."""
+
+_VALUE = Variable("a")  # what a form is applied to
+# Of facts with the same arguments one is asked about, if the property of any of them is unsettled.
+_UNSETTLED_FACTS = "SELECT alike FROM fact WHERE predicate IN (SELECT predicate FROM unsettled)"
+POSITION = 2
+"""The argument that is looked for in other forms: entities go by their keys as they are."""
+
+
+def forms(fields: Iterable[str] = ()) -> list[Transformed]:
+    """All transformations that are tried; `fields` are the names of fields in the JSON at hand."""
+    plain = [Transformed(name, _VALUE) for name in ("date", "year", "timestamp", "boolean", "number")]
+    plain += [Transformed(name, _VALUE) for name in ("trim", "lower", "upper")]
+    plain += [Transformed("times", _VALUE, (factor,)) for factor in FACTORS]
+    plain += [Transformed("scale", _VALUE, (decimals,)) for decimals in DECIMALS]
+    plain += [Transformed(name, _VALUE, (mark,)) for mark in SEPARATORS for name in ("before", "after")]
+    plain += [Transformed("item", _VALUE, (number,)) for number in range(1, MOST_ITEMS + 1)]
+    named = sorted(name for name in set(fields) if parameter_problem("field", (name,)) is None)
+    return plain + [Transformed("field", _VALUE, (name,)) for name in named[:MOST_FIELDS]]
+
+
+def form_text(form: Transformed) -> str:
+    """A form as relations hold it."""
+    return json.dumps([form.name, *map(str, form.parameters)])
+
+
+def form_of(text: str, variable: Variable) -> Transformed:
+    """The form that `form_text` wrote, of a variable."""
+    name, *parameters = json.loads(text)
+    read = {"times": Decimal, "scale": int, "item": int}.get(name, str)
+    return Transformed(name, variable, tuple(read(parameter) for parameter in parameters))
+
+
+def can_be_published(template: Template) -> bool:
+    """Whether a template's second argument may stand in another form: it has one place, and nothing only filters."""
+    if template.refines or len(template.arguments) < POSITION or template.arguments[0] == template.arguments[1]:
+        return False
+    variable = template.arguments[POSITION - 1]
+    definition = dict(template.definitions).get(variable)
+    if definition is not None and not isinstance(definition, Spread):
+        return False
+    terms = [term for atom in template.body for _, term in atom.columns]
+    if not all(isinstance(term, Variable) for term in terms):
+        return False
+    return terms.count(variable) == (definition is None) and all(
+        len(atom.columns) + len(atom.spreads) > 1 for atom in template.body
+    )
+
+
+def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
+    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples."""
+    work.execute(
+        """
+        CREATE OR REPLACE TABLE unsettled AS
+        WITH example AS (SELECT fact, predicate FROM fact WHERE positive AND arity = 2),
+        asked AS (SELECT predicate, count(*) AS facts FROM example GROUP BY 1),
+        best AS (SELECT predicate, max(facts) AS facts FROM (
+                    SELECT predicate, rule, count(*) AS facts FROM candidate JOIN example USING (fact) GROUP BY 1, 2)
+                 GROUP BY 1)
+        SELECT predicate FROM asked LEFT JOIN best USING (predicate) WHERE coalesce(best.facts, 0) < asked.facts
+        """
+    )
+
+
+def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
+    """Fill `formed` for the facts of unsettled properties from `value`."""
+    work.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE asked_reading AS
+        SELECT fact, pos, family, key FROM reading
+        WHERE pos = {POSITION} AND fits AND key <> '' AND fact IN ({_UNSETTLED_FACTS});
+        CREATE OR REPLACE TEMP TABLE asked_key AS SELECT DISTINCT family AS made_family, key AS made FROM asked_reading;
+        CREATE OR REPLACE TEMP TABLE formed_value (val BIGINT, form VARCHAR, made_family VARCHAR, made VARCHAR,
+                                                   changed BOOLEAN);
+        """
+    )
+    (asked,) = work.execute("SELECT count(*) FROM asked_key").fetchone() or (0,)
+    if asked:
+        documents = f"family = 'text' AND length(key) <= {LONGEST} AND key LIKE '{{%' AND json_valid(key)"
+        names = work.execute(f"SELECT DISTINCT unnest(json_keys(key)) FROM value WHERE {documents}").fetchall()
+        for form in forms(name for (name,) in names):
+            work.execute(_formed_sql(form, dialect))
+    work.execute(
+        """
+        CREATE OR REPLACE TABLE formed AS
+        SELECT r.fact, CAST(r.pos AS TINYINT) AS pos, v.val, CAST(NULL AS INTEGER) AS space, v.form, v.changed
+        FROM formed_value v JOIN asked_reading r ON r.family = v.made_family AND r.key = v.made
+        """
+    )
+
+
+def _formed_sql(form: Transformed, dialect: Dialect) -> str:
+    """What one form makes of all values, as far as it is asked for."""
+    known = TRANSFORMATIONS[form.name]
+    families = ", ".join(sorted({f"'{family(kind)}'" for kind in known.takes}))
+    conditions = [f"family IN ({families})", f"length(key) <= {LONGEST}"]
+    if form.name in ("before", "after"):
+        conditions.append(f"contains(key, {exp.Literal.string(str(form.parameters[0])).sql('duckdb')})")
+    elif form.name in ("field", "item"):
+        conditions.append(f"key LIKE '{'{' if form.name == 'field' else '['}%'")
+    made = transformed_sql(form, exp.column("key"), None, DUCKDB).sql("duckdb")
+    if form.name in ("lower", "upper") and not dialect.folds_all_letters:
+        letters = (ascii_uppercase, ascii_lowercase) if form.name == "lower" else (ascii_lowercase, ascii_uppercase)
+        made = f"translate(key, '{letters[0]}', '{letters[1]}')"
+    gives = family(known.gives)
+    form_literal = exp.Literal.string(form_text(form)).sql("duckdb")
+    return f"""
+        INSERT INTO formed_value
+        SELECT val, {form_literal}, made_family, made, family <> made_family OR key <> made
+        FROM (SELECT val, family, key, {made} AS made FROM value WHERE {" AND ".join(conditions)})
+        JOIN (SELECT * FROM asked_key WHERE made_family = '{gives}') USING (made)
+    """
+
+
+def spell_texts(work: duckdb.DuckDBPyConnection) -> None:
+    """Fill `spelled_text` for the facts of unsettled properties, and add what it is made of to `term`.
+
+    Every piece of a text must be a column's, or a part of one, and there are two columns at least.
+    """
+    work.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE published_text AS
+        SELECT CAST(row_number() OVER (ORDER BY text) AS INTEGER) AS iri, text,
+               regexp_extract_all(text, '{CUT}') AS marks, string_split_regex(text, '{CUT}') AS pieces
+        FROM (SELECT DISTINCT text FROM argument_text
+              WHERE pos = {POSITION} AND coalesce(kind = 'text', true) AND NOT contains(text, '://')
+                AND fact IN ({_UNSETTLED_FACTS}))
+        WHERE len(pieces) BETWEEN 2 AND {MOST_WORDS};
+
+        CREATE OR REPLACE TEMP TABLE text_segment AS
+        WITH piece AS (
+            SELECT iri, text, len(pieces) AS count, unnest(range(1, len(pieces) + 1)) AS number,
+                   unnest(pieces) AS piece, unnest(list_prepend('', marks)) AS mark FROM published_text),
+        placed AS (
+            SELECT *, sum(length(mark) + length(piece)) OVER (PARTITION BY iri ORDER BY number) + 1 AS stop FROM piece)
+        SELECT a.iri, a.number AS first, b.number AS last, a.count, CAST(a.stop - length(a.piece) AS INTEGER) AS start,
+               CAST(b.stop AS INTEGER) AS stop,
+               substr(a.text, CAST(a.stop - length(a.piece) AS INTEGER),
+                      CAST(b.stop - a.stop + length(a.piece) AS INTEGER)) AS text
+        FROM placed a JOIN placed b ON a.iri = b.iri AND b.number BETWEEN a.number AND a.number + {LONGEST_RUN - 1}
+        WHERE length(a.piece) > 0 AND length(b.piece) > 0;
+
+        CREATE OR REPLACE TEMP TABLE text_hit AS
+        SELECT DISTINCT s.iri, c.row, s.first, s.last, s.count, c.col, s.start, s.stop
+        FROM (SELECT c.row, c.col, coalesce(c.raw, v.key) AS text FROM cell c JOIN value v USING (val)) c
+        JOIN text_segment s USING (text);
+
+        CREATE OR REPLACE TEMP TABLE text_way AS
+        WITH RECURSIVE step AS (
+            SELECT iri, row, last AS upto, count, [{{'start': start, 'stop': stop, 'col': col}}] AS chosen
+            FROM text_hit WHERE first = 1
+            UNION ALL
+            SELECT s.iri, s.row, h.last, s.count,
+                   list_append(s.chosen, {{'start': h.start, 'stop': h.stop, 'col': h.col}})
+            FROM step s JOIN text_hit h ON h.iri = s.iri AND h.row = s.row AND h.first = s.upto + 1)
+        SELECT iri, row, chosen, list_distinct(list_transform(chosen, lambda one: one.col)) AS cols
+        FROM step WHERE upto = count AND len(chosen) > 1;
+
+        CREATE OR REPLACE TEMP TABLE text_worded AS
+        WITH part AS (
+            SELECT iri, chosen, unnest(chosen) AS one, unnest(range(1, len(chosen) + 1)) AS number
+            FROM (SELECT DISTINCT iri, chosen FROM text_way)),
+        split AS (SELECT *, lag(one.stop, 1, 1) OVER (PARTITION BY iri, chosen ORDER BY number) AS after FROM part)
+        SELECT iri, chosen,
+               list({{'text': substr(t.text, after, one.start - after), 'col': one.col, 'how': ''}} ORDER BY number)
+               || [{{'text': substr(any_value(t.text), max(one.stop)), 'col': NULL, 'how': ''}}] AS parts
+        FROM split JOIN published_text t USING (iri) GROUP BY iri, chosen;
+
+        INSERT INTO term
+        SELECT CAST((SELECT coalesce(max(term), 0) FROM term) + row_number() OVER () AS INTEGER), parts
+        FROM (SELECT DISTINCT parts FROM text_worded EXCEPT SELECT parts FROM term);
+
+        CREATE OR REPLACE TABLE spelled_text AS
+        SELECT a.fact, CAST({POSITION} AS TINYINT) AS pos, w.row, t.term, w.cols
+        FROM text_way w JOIN text_worded USING (iri, chosen) JOIN term t USING (parts) JOIN published_text p USING (iri)
+        JOIN argument_text a ON a.text = p.text AND a.pos = {POSITION} AND coalesce(a.kind = 'text', true)
+        """
+    )

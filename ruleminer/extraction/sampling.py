@@ -1,0 +1,213 @@
+"""Which facts to learn from: a sample of the positives, and as many negatives.
+
+All choices are by the MD5 of the seed and the fact's own text, so they depend neither on the order in which a database
+returns its rows nor on the engine: the same seed draws the same facts from DuckDB and from PostgreSQL.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from ruleminer.extraction.catalog import Catalog, SourceColumn
+from ruleminer.extraction.entities import with_spaces
+from ruleminer.extraction.incoming import Source, incoming
+from ruleminer.rules.dialects import BOUND, Dialect
+from ruleminer.rules.expressions import column_of, identifier
+from ruleminer.rules.sql import Query
+
+# Of each table and family, this many constants at most take part in the draw of uniform negatives.
+POOL = 20_000
+# So many tuples are drawn for each negative that is wanted; some are positives, or drawn before.
+_DRAWS = 12
+
+
+class Negatives(StrEnum):
+    """Where the constants of negative facts come from (paper, Sections 5.1 and 5.2)."""
+
+    UNIFORM = "uniform"  # all constants of the database
+    REALISTIC = "realistic"  # constants in positive facts of other predicates
+    NONE = "none"
+
+
+def sample_facts(
+    work: duckdb.DuckDBPyConnection,
+    examples: pa.Table,
+    source: Source,
+    catalog: Catalog,
+    *,
+    positives: int | None,
+    negatives: Negatives,
+    seed: int,
+) -> pa.Table:
+    """The facts to extract for, in the columns of `examples`.
+
+    `positives` is the most to take per predicate, without replacement; None takes all. Query pairs take turns, so
+    that a pair with few facts is not drowned by another of the same predicate. Negatives that the user
+    gave are all kept; the drawn ones come in addition, one for each positive.
+    """
+    examples = with_spaces(examples)
+    work.register("examples_now", examples)
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE example AS
+        SELECT predicate, arg1, arg2, kind1, kind2, positive, space1, space2, min(origin) AS origin
+        FROM examples_now GROUP BY ALL
+        """
+    )
+    work.unregister("examples_now")
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE chosen AS
+        WITH dealt AS (
+            SELECT *, md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card,
+                   row_number() OVER (
+                       PARTITION BY predicate, origin
+                       ORDER BY card, arg1, arg2, kind1, kind2, space1, space2) AS turn
+            FROM example WHERE positive)
+        SELECT * EXCLUDE (card, turn, origin) FROM dealt
+        QUALIFY row_number() OVER (
+            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2, space1, space2) <= ?
+        """,
+        [str(seed), positives if positives is not None else 2**62],
+    )
+    work.execute("INSERT INTO chosen SELECT * EXCLUDE (origin) FROM example WHERE NOT positive")
+    if negatives is not Negatives.NONE:
+        _find_positions(work)
+        if negatives is Negatives.UNIFORM:
+            _pool_of_database(work, source, catalog, seed)
+        else:
+            _pool_of_positives(work)
+        _draw_negatives(work, seed)
+    columns = ", ".join(name for name in examples.column_names if name != "origin")
+    facts = work.sql(f"SELECT {columns} FROM chosen ORDER BY ALL").to_arrow_table()
+    for name in ("example", "chosen", "argument_type", "constant_found", "pool"):
+        work.execute(f"DROP TABLE IF EXISTS {name}")
+    return facts
+
+
+def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
+    """`argument_type`: per predicate and position, the type its constants have, and how many negatives are wanted.
+
+    Where arguments come without a kind, the family that all of them can be read as is taken. IRIs are a type of
+    their own: no class has the text NO for a member.
+    """
+    work.execute(
+        r"""
+        CREATE OR REPLACE TEMP TABLE argument_type AS
+        WITH argument AS (
+            SELECT predicate, 1 AS pos, arg1 AS text, kind1 AS kind FROM chosen WHERE positive
+            UNION ALL SELECT predicate, 2, arg2, kind2 FROM chosen WHERE positive AND arg2 IS NOT NULL)
+        SELECT predicate, pos, count(*) AS wanted, mode(kind) AS kind,
+               CASE WHEN mode(kind) IN ('integer', 'decimal') THEN 'decimal'
+                    WHEN bool_and(regexp_matches(text, '^[A-Za-z][A-Za-z0-9+.-]*://')) THEN 'iri'
+                    WHEN mode(kind) IS NOT NULL THEN mode(kind)
+                    WHEN bool_and(regexp_full_match(text, '[+-]?\d+(\.\d+)?')) THEN 'decimal'
+                    WHEN bool_and(regexp_full_match(text, '\d{4}-\d\d-\d\d')) THEN 'date'
+                    WHEN bool_and(regexp_full_match(text, '\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d.*')) THEN 'timestamp'
+                    WHEN bool_and(text IN ('true', 'false')) THEN 'boolean'
+                    ELSE 'text' END AS family
+        FROM argument GROUP BY predicate, pos
+        """
+    )
+
+
+def _pool_of_positives(work: duckdb.DuckDBPyConnection) -> None:
+    """`pool`: the constants of the positives drawn; `only` names the predicate of one that has no other."""
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE pool AS
+        WITH argument AS (
+            SELECT c.predicate, p.family, IF(p.pos = 1, c.arg1, c.arg2) AS text
+            FROM chosen c JOIN argument_type p USING (predicate) WHERE c.positive)
+        SELECT family, text, IF(count(DISTINCT predicate) = 1, any_value(predicate), NULL) AS only,
+               row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
+        FROM argument GROUP BY family, text
+        """
+    )
+
+
+def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, seed: int) -> None:
+    """`pool`: constants of the database, of the families that positives have."""
+    work.execute("UPDATE argument_type SET family = 'text' WHERE family = 'iri'")  # a database knows no IRIs
+    families = {name for (name,) in work.execute("SELECT DISTINCT family FROM argument_type").fetchall()}
+    work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
+    for table, columns in catalog.by_table.items():
+        query = constants_query(table, [c for c in columns if c.family in families], source.dialect, seed)
+        if query is not None:
+            with incoming(work, source, query, table):
+                work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE pool AS
+        SELECT family, text, NULL AS only, row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
+        FROM (SELECT DISTINCT family, text FROM constant_found
+              QUALIFY row_number() OVER (PARTITION BY family ORDER BY md5(? || text), text) <= ?)
+        """,
+        [str(seed), POOL],
+    )
+
+
+def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, seed: int) -> Query | None:
+    """One scan of a table: of each family, the distinct constants whose MD5 with the seed comes first."""
+    if not columns:
+        return None
+    pairs = [
+        (
+            exp.Literal.string(str(column.family)).sql(dialect.name),
+            dialect.lexical(column_of("t", column.name), column.type).sql(dialect.name),
+        )
+        for column in columns
+    ]
+    cells = dialect.cells(identifier(table).sql(dialect.name), pairs)
+    sql = (
+        "SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
+        f"ORDER BY md5({dialect.text_of(BOUND)} || v), v) AS place FROM (SELECT DISTINCT family, v FROM ({cells}) AS d "
+        f"WHERE v IS NOT NULL) AS e) AS f WHERE place <= {POOL}"
+    )
+    return Query(sql, (str(seed),))
+
+
+def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
+    """Tuples of constants drawn position by position, without positives and repeats."""
+    # The database says 12.3 where a CSV may say 12.30.
+    work.execute(
+        r"""
+        CREATE OR REPLACE TEMP MACRO meant(text) AS
+        CASE WHEN regexp_full_match(text, '[+-]?\d+(\.\d+)?')
+             THEN regexp_replace(regexp_replace(text, '^\+?(-?)0*(\d)', '\1\2'), '(\.\d*?)0+$', '\1').rtrim('.')
+             WHEN regexp_full_match(text, '\d{4}-\d\d-\d\dT\d\d:\d\d:.*') THEN replace(text, 'T', ' ')
+             ELSE text END
+        """
+    )
+    work.execute(
+        f"""
+        INSERT INTO chosen
+        WITH draw AS (
+            SELECT predicate, pos, kind, family, wanted, max(pos) OVER (PARTITION BY predicate) AS arity,
+                   unnest(range({_DRAWS} * wanted)) AS number
+            FROM argument_type),
+        throw AS (
+            SELECT d.*, md5_number_lower(concat_ws(chr(31), ?, predicate, pos, number)) % size AS dice
+            FROM draw d JOIN (SELECT family, count(*) AS size FROM pool GROUP BY 1) USING (family)),
+        drawn AS (
+            SELECT t.*, p.text FROM throw t JOIN pool p
+              ON p.family = t.family AND p.number = t.dice AND p.only IS DISTINCT FROM t.predicate),
+        pair AS (
+            SELECT predicate, number, any_value(wanted) AS wanted,
+                   any_value(text) FILTER (pos = 1) AS arg1, any_value(text) FILTER (pos = 2) AS arg2,
+                   any_value(kind) FILTER (pos = 1) AS kind1, any_value(kind) FILTER (pos = 2) AS kind2
+            FROM drawn GROUP BY predicate, number HAVING count(*) = any_value(arity))
+        SELECT predicate, arg1, arg2, kind1, kind2, false, NULL, NULL
+        FROM (SELECT *, min(number) OVER (PARTITION BY predicate, arg1, arg2) AS earliest FROM pair
+              WHERE NOT EXISTS (
+                  SELECT 1 FROM example e WHERE e.positive AND e.predicate = pair.predicate
+                    AND meant(e.arg1) = meant(pair.arg1) AND meant(e.arg2) IS NOT DISTINCT FROM meant(pair.arg2)))
+        WHERE number = earliest
+        QUALIFY row_number() OVER (PARTITION BY predicate ORDER BY number) <= wanted
+        """,
+        [f"{seed}-negative"],
+    )

@@ -1,0 +1,173 @@
+"""The one statement per table that asks a source for the rows that matter.
+
+What is asked for, the facts' arguments, goes along as bound parameters: a JSON array for each family of values, and in
+later passes one for each space. Numbers are compared as numbers: a scan may bring a row too many, but it must be fast.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from ruleminer.extraction.catalog import SourceColumn
+from ruleminer.rules.dialects import Dialect
+from ruleminer.rules.expressions import as_text, column_of, identifier
+from ruleminer.rules.sql import Query
+from ruleminer.rules.values import Kind
+
+# Names that no table of a user has.
+WANTED, REACHED = "ruleminer_wanted", "ruleminer_reached"
+_WIDE = 200  # columns
+_WHOLE = re.compile(r"-?\d{1,19}")
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+_BEYOND = ("hugeint", "uhugeint", "ubigint", "bigint unsigned", "unsigned big int")  # types that hold greater ones
+_NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What makes a row matter: one of the `values`, or at least `needed` of those `reached`; JSON arrays by label.
+
+    Labels are families, and for what is reached spaces, too (`space_label`). A value that is common in a column is not
+    looked for there. With `follow`, a row whose key is reached matters on its own.
+    """
+
+    values: Mapping[Kind, str]
+    reached: Mapping[str, str] = field(default_factory=dict)
+    needed: int = 2
+    follow: bool = False
+
+
+def space_label(space: int) -> str:
+    """What the values reached in a space go by."""
+    return f"space{space}"
+
+
+def has_raw(column: SourceColumn) -> bool:
+    """Whether the engine's own text of a value can differ from its lexical form."""
+    return column.type.kind is Kind.DECIMAL
+
+
+def rows_query(table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted) -> Query | None:
+    """The scan of one table for the rows that matter; None if it cannot have any.
+
+    Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
+    """
+    lists = _Lists(wanted, dialect)
+    selected, holds, touches = list[exp.Expr](), list[exp.Expr](), list[exp.Expr]()
+    for column in columns:
+        place = column_of("t", column.name)
+        selected.append(exp.alias_(dialect.lexical(place, column.type), f"k{column.id}"))
+        if has_raw(column):
+            selected.append(exp.alias_(as_text(place), f"r{column.id}"))
+        if column.family in wanted.values:
+            holds.append(_uncommon(lists.holds(column, WANTED, str(column.family)), column, dialect))
+        labels = [label for label in _labels(column) if label in wanted.reached]
+        if labels:
+            inside = exp.or_(*(lists.holds(column, REACHED, label) for label in labels))
+            touches.append(exp.case().when(inside, exp.Literal.number(1)).else_(exp.Literal.number(0)))
+            if wanted.follow and column.is_key:
+                holds.append(exp.paren(inside.copy()))
+    if len(touches) >= wanted.needed:
+        holds.append(exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed)))
+    if not holds:
+        return None
+    statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
+    relations = []
+    if dialect.rows_by_cell and len(columns) > _WIDE:
+        values, reached = _lookups(wanted.values, WANTED, columns), _lookups(wanted.reached, REACHED, columns)
+        further, query = dialect.rows_by_cell(statement.sql(dialect.name), values, reached, wanted.needed)
+        relations.append(further)
+        lists = _Lists(wanted, dialect)
+        for relation, _ in (*values, *reached):
+            lists.use(relation, None)
+    else:
+        query = statement.where(_balanced(holds, exp.Or)).sql(dialect.name)
+    relations = [*(f"{name} AS {body}" for name, (body, _) in lists.used.items()), *relations]
+    arrays = tuple(array for _, array in lists.used.values() if array is not None)
+    return Query(f"WITH {', '.join(relations)} {query}", arrays)
+
+
+class _Lists:
+    """The lists of values that a statement speaks of, each with the relation that it becomes."""
+
+    def __init__(self, wanted: Wanted, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._arrays = {f"{WANTED}_{name}": array for name, array in wanted.values.items()}
+        self._arrays |= {f"{REACHED}_{name}": array for name, array in wanted.reached.items()}
+        self.used: dict[str, tuple[str, str | None]] = {}  # relation → its body, and the list to bind to it
+
+    def holds(self, column: SourceColumn, prefix: str, label: str) -> exp.Expr:
+        """The condition that a column's value is in the list of a label."""
+        place: exp.Expression = column_of("t", column.name)
+        sql_type = column.type.sql_type.lower()
+        comparable = not column.type.is_float and sql_type not in _BEYOND  # a float's 3.1 is not the 3.1 of a list
+        if column.family is Kind.DECIMAL and self._dialect.types_values and comparable:
+            whole = column.type.kind is Kind.INTEGER
+            if not whole:
+                place = exp.cast(place, "double")
+            return _one_of(place, self.use(f"{prefix}_{label}", "bigint" if whole else "double"))
+        inside = _one_of(self._dialect.lexical(place, column.type), self.use(f"{prefix}_{label}", None))
+        if has_raw(column):
+            inside = exp.paren(exp.or_(inside, _one_of(as_text(place), f"{prefix}_{label}")))
+        return inside
+
+    def use(self, name: str, number: str | None) -> str:
+        """The relation of a list as texts, or of the numbers in it."""
+        if number is None:
+            self.used[name] = (self._dialect.value_list, self._arrays[name])
+            return name
+        relation, pattern = f"{name}_{number}", _WHOLE if number == "bigint" else _NUMBER
+        if relation not in self.used:
+            numbers = [value for value in json.loads(self._arrays[name]) if pattern.fullmatch(value)]
+            if number == "bigint":
+                numbers = [value for value in numbers if _LEAST <= int(value) <= _GREATEST]
+            cast = exp.cast(exp.column("v"), number).sql(self._dialect.name)
+            self.used[f"{relation}_text"] = (self._dialect.value_list, json.dumps(numbers))
+            self.used[relation] = (f"(SELECT {cast} AS v FROM {relation}_text)", None)
+        return relation
+
+
+def _labels(column: SourceColumn) -> Iterator[str]:
+    yield str(column.family)
+    if column.space is not None:
+        yield space_label(column.space)
+
+
+def _uncommon(condition: exp.Expr, column: SourceColumn, dialect: Dialect) -> exp.Expr:
+    """The condition, but for values that very many rows of the column hold."""
+    if not column.common:
+        return condition
+    form = dialect.lexical(column_of("t", column.name), column.type)
+    common = exp.In(this=form, expressions=[exp.Literal.string(value) for value in column.common])
+    return exp.paren(exp.and_(condition, exp.not_(common)))
+
+
+def _lookups(
+    lists: Mapping[Kind, str] | Mapping[str, str], prefix: str, columns: Sequence[SourceColumn]
+) -> list[tuple[str, list[str]]]:
+    """The relations of wanted values, with the selected columns of their labels."""
+    found = []
+    for name in lists:
+        keys = [f"k{c.id}" for c in columns if name in _labels(c)]
+        keys += [f"r{c.id}" for c in columns if name in _labels(c) and has_raw(c) and prefix == WANTED]
+        if keys:
+            found.append((f"{prefix}_{name}", keys))
+    return found
+
+
+def _balanced(parts: Sequence[exp.Expr], operator: type[exp.Binary]) -> exp.Expr:
+    """The parts joined two by two: a table may have more columns than an engine's expressions may be deep."""
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    left, right = _balanced(parts[:middle], operator), _balanced(parts[middle:], operator)
+    return exp.paren(operator(this=left, expression=right), copy=False)
+
+
+def _one_of(value: exp.Expression, name: str) -> exp.Expr:
+    return exp.In(this=value.copy(), query=exp.Subquery(this=exp.select("v").from_(name)))

@@ -1,0 +1,130 @@
+"""What is in a dataset: counts per predicate, the rules that explain most, the facts that nothing explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ruleminer import notebook
+from ruleminer.dataset import read_dataset
+from ruleminer.errors import InputError
+from ruleminer.run import RunLike
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRule:
+    """A rule, and how many positives and negatives of its predicate it derives."""
+
+    text: str
+    positives: int
+    negatives: int
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateSummary:
+    """One predicate of a dataset. The candidate figures are over its positives."""
+
+    predicate: str
+    positives: int
+    negatives: int
+    smallest: int
+    median: float
+    largest: int
+    rules: tuple[SharedRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Facts of one predicate that have no candidate for the same reason; `example` is what is wrong with one."""
+
+    predicate: str
+    positive: bool
+    facts: int
+    reason: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetSummary:
+    """What `ruleminer dataset show` prints."""
+
+    facts: int
+    rules: int
+    candidates: int
+    predicates: tuple[PredicateSummary, ...]
+    gaps: tuple[Gap, ...]
+    manifest: dict[str, Any]
+
+    def _repr_html_(self) -> str:
+        shown = notebook.table(
+            f"{self.facts:,} facts · {self.rules:,} rules · {self.candidates:,} candidates",
+            ("predicate", "positives", "negatives", "rule shared by most"),
+            ((p.predicate, p.positives, p.negatives, p.rules[0].text if p.rules else None) for p in self.predicates),
+        )
+        if self.gaps:
+            rows = ((g.predicate, "+" if g.positive else "-", g.facts, g.reason, g.example) for g in self.gaps)
+            shown += notebook.table("Facts without a rule", ("predicate", "", "facts", "why", "such as"), rows)
+        return shown
+
+
+def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
+    """Read a dataset and count."""
+    dataset = read_dataset(run)
+    with duckdb.connect() as memory:
+        memory.register("facts", dataset.facts)
+        memory.register("rules", dataset.rules)
+        memory.register("candidates", dataset.candidates)
+        memory.register("unexplained", _read_unexplained(dataset.folder))
+        counts = memory.execute(
+            """
+            SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
+                   coalesce(min(n) FILTER (positive), 0), coalesce(median(n) FILTER (positive), 0),
+                   coalesce(max(n) FILTER (positive), 0)
+            FROM (SELECT f.*, coalesce(n, 0) AS n FROM facts f
+                  LEFT JOIN (SELECT fact, count(*) AS n FROM candidates GROUP BY 1) USING (fact))
+            GROUP BY 1 ORDER BY 1
+            """
+        ).fetchall()
+        shared: dict[str, list[SharedRule]] = {}
+        for predicate, text, positives, negatives in memory.execute(
+            """
+            SELECT predicate, text, count(*) FILTER (positive) AS p, count(*) FILTER (NOT positive) AS n
+            FROM candidates JOIN facts USING (fact) JOIN rules USING (rule)
+            GROUP BY 1, 2 HAVING p > 0
+            QUALIFY row_number() OVER (PARTITION BY predicate ORDER BY p DESC, n, length(text), text) <= ?
+            ORDER BY predicate, p DESC, n, length(text), text
+            """,
+            [most_rules],
+        ).fetchall():
+            shared.setdefault(predicate, []).append(SharedRule(text, positives, negatives))
+        gaps = memory.execute(
+            """
+            SELECT predicate, positive, count(*), reason,
+                   min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
+            FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason
+            ORDER BY positive DESC, predicate, reason
+            """
+        ).fetchall()
+    return DatasetSummary(
+        dataset.facts.num_rows,
+        dataset.rules.num_rows,
+        dataset.candidates.num_rows,
+        tuple(
+            PredicateSummary(name, positives, negatives, least, median, most, tuple(shared.get(name, ())))
+            for name, positives, negatives, least, median, most in counts
+        ),
+        tuple(Gap(name, positive, n, reason, example) for name, positive, n, reason, example in gaps),
+        dict(dataset.manifest),
+    )
+
+
+def _read_unexplained(folder: Path) -> pa.Table:
+    try:
+        return pq.read_table(folder / "unexplained.parquet")
+    except (OSError, pa.ArrowException):
+        raise InputError(f"the dataset in {folder} lacks unexplained.parquet: extract it anew") from None

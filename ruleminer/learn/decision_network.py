@@ -1,0 +1,211 @@
+"""The decision network: scores every hypothesis of every term, and lets terms tell each other what they believe.
+
+A hypothesis is scored by its own features first. Then, for some rounds, each term hears from those that the ontology
+relates it to: how far the entities at one end of the hypothesis lie in those that the other term is believed to mean
+(and the other way round, and whether they stand in one table), and whether somebody else wants the same rows. All of
+it is an expectation under the other's belief, so a message costs one product with the matrix of shares. Each relation
+has weights of its own. One softmax per term, *none* among its hypotheses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from ruleminer.learn.decision_problem import Problem, Relation
+
+ROUNDS = 3
+_CHANNELS = 3
+_HEARD = len(Relation) * _CHANNELS * 2 + len(Relation) + 6
+
+
+@dataclass(frozen=True)
+class Tensors:
+    """A problem as tensors."""
+
+    is_class: Tensor
+    there: Tensor
+    features: Tensor
+    subject: Tensor
+    object: Tensor
+    body: Tensor
+    turned: Tensor
+    value: Tensor
+    same_table: Tensor  # (S, S)
+    inside: Tensor
+    edges: Tensor
+    right: Tensor
+    judged: Tensor
+
+
+def tensors_of(problem: Problem) -> Tensors:
+    """The problem as tensors on the processor."""
+    table = torch.from_numpy(problem.table)
+    return Tensors(
+        torch.from_numpy(problem.is_class),
+        torch.from_numpy(problem.there),
+        torch.from_numpy(problem.features),
+        torch.from_numpy(problem.subject),
+        torch.from_numpy(problem.object),
+        torch.from_numpy(problem.body),
+        torch.from_numpy(problem.turned),
+        torch.from_numpy(problem.value),
+        ((table[:, None] == table[None, :]) & (table[:, None] > 0)).float(),
+        torch.from_numpy(problem.inside),
+        torch.from_numpy(problem.edges),
+        torch.from_numpy(problem.right),
+        torch.from_numpy(problem.judged),
+    )
+
+
+class DecisionNetwork(nn.Module):
+    """Features of hypotheses in, logits of hypotheses out, one set for each round."""
+
+    def __init__(self, features: int, width: int = 32, rounds: int = ROUNDS, messages: bool = True) -> None:
+        super().__init__()
+        self.width, self.rounds, self.messages = width, rounds, messages
+        self.mean: Tensor
+        self.scale: Tensor
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("scale", torch.ones(features))
+        self.encode = nn.ModuleList([_two_layers(features, width, width) for _ in range(2)])  # properties, classes
+        self.start = nn.ModuleList([nn.Linear(width, 1) for _ in range(2)])
+        self.hear = nn.ModuleList([_two_layers(width + _HEARD + 2, width, 1) for _ in range(2)])
+
+    def forward(self, problem: Tensors) -> list[Tensor]:
+        """The logits after each round: (T, H) each, padding far below all others."""
+        own, logits = self._alone(problem, problem.features)
+        found = [logits]
+        for _ in range(self.rounds if self.messages else 0):
+            heard = self._heard_now(problem, found[-1])
+            found.append(self._together(problem, own, found[0], heard))
+        return found
+
+    def without(
+        self, problem: Tensors, before: Tensor, features: Sequence[int] = (), relation: Relation | None = None
+    ) -> Tensor:
+        """The last round once more, without some features, or without what is said along a relation.
+
+        `before` are the logits of the round before. What a reason is worth shows by its absence.
+        """
+        muted = problem.features.clone()
+        muted[..., list(features)] = self.mean[list(features)]
+        own, logits = self._alone(problem, muted)
+        if not self.messages:
+            return logits
+        heard = self._heard_now(problem, before)
+        if relation is not None:
+            heard[..., relation * 2 * _CHANNELS : (relation + 1) * 2 * _CHANNELS] = 0.0
+            heard[..., len(Relation) * 2 * _CHANNELS + relation] = 0.0
+        return self._together(problem, own, logits, heard)
+
+    def _alone(self, problem: Tensors, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Each hypothesis by its own features: what is known of it, (T, H, width), and its logit."""
+        own = _by_kind(self.encode, problem.is_class, (features - self.mean) / self.scale)
+        return own, self._masked(_by_kind(self.start, problem.is_class, own).squeeze(-1), problem)
+
+    def _heard_now(self, problem: Tensors, logits: Tensor) -> Tensor:
+        """What each hypothesis hears, and what was thought of it so far: (T, H, _HEARD + 2)."""
+        belief = logits.softmax(-1)
+        before = logits - logits.max(-1, keepdim=True).values
+        last = torch.stack([before.clamp(min=-10.0) / 5.0, belief], -1)
+        return torch.cat([self.heard(problem, belief), last], -1)
+
+    def _together(self, problem: Tensors, own: Tensor, alone: Tensor, heard: Tensor) -> Tensor:
+        change = _by_kind(self.hear, problem.is_class, torch.cat([own, heard], -1)).squeeze(-1)
+        return self._masked(alone + change, problem)
+
+    def heard(self, problem: Tensors, belief: Tensor) -> Tensor:
+        """What each hypothesis hears when terms believe this."""
+        by_edge = messages(problem, belief)  # (E, H, channels)
+        terms, places = belief.shape
+        slots = problem.edges[:, 0] * len(Relation) + problem.edges[:, 2]
+        index = slots[:, None, None].expand_as(by_edge)
+        size = (terms * len(Relation), places, _CHANNELS)
+        most = by_edge.new_zeros(size).scatter_reduce(0, index, by_edge, "amax", include_self=True)
+        count = by_edge.new_zeros(size[0]).index_add(0, slots, by_edge.new_ones(len(slots)))
+        mean = by_edge.new_zeros(size).index_add(0, slots, by_edge) / count.clamp(min=1.0)[:, None, None]
+        both = torch.cat([most, mean], -1).view(terms, len(Relation), places, 2 * _CHANNELS)
+        both = both.permute(0, 2, 1, 3).reshape(terms, places, -1)
+        absent = belief.new_zeros(size[0]).index_add(0, slots, belief[problem.edges[:, 1], 0])
+        absent = (absent / count.clamp(min=1.0)).view(terms, 1, len(Relation)).expand(-1, places, -1)
+        is_none = torch.zeros_like(belief)
+        is_none[:, 0] = 1.0
+        return torch.cat([both, absent * is_none[:, :, None], claims(problem, belief)], -1)
+
+    def _masked(self, logits: Tensor, problem: Tensors) -> Tensor:
+        return logits.masked_fill(~problem.there, -1e4)
+
+
+def messages(problem: Tensors, belief: Tensor) -> Tensor:
+    """What each edge says of each hypothesis of its receiver: (E, H, channels).
+
+    Between a class and a property, or two classes: the share of our entities in theirs, of theirs in ours, and whether
+    they stand in one table. Between two properties: how well both ends fit, and whether they are the same rows.
+    """
+    sets = problem.inside.shape[0]
+    starts = _believed(problem.subject, belief, sets)  # (T, S)
+    ends = _believed(problem.object, belief, sets)
+    rows = int(torch.maximum(problem.body.max(), problem.turned.max())) + 1
+    bodies = _believed(problem.body, belief, rows)  # (T, B)
+    receiver, sender, relation = problem.edges.T
+    ours_at_end = _any(relation, Relation.RANGE, Relation.RANGE_KIN)
+    theirs_at_end = _any(relation, Relation.RANGE_OF, Relation.RANGE_OF_KIN)
+    turned = _any(relation, Relation.INVERSE)
+    of_two = turned | _any(relation, Relation.PARENT_PROPERTY, Relation.CHILD_PROPERTY)
+    forth, back, table = ((starts @ m, ends @ m) for m in (problem.inside.T, problem.inside, problem.same_table))
+    first = torch.where(ours_at_end[:, None], problem.object[receiver], problem.subject[receiver])  # (E, H)
+    second = problem.object[receiver]
+
+    def told(by_set: tuple[Tensor, Tensor], at_end: Tensor, places: Tensor) -> Tensor:
+        source = torch.where(at_end[:, None], by_set[1][sender], by_set[0][sender])  # (E, S)
+        return source.gather(1, places)
+
+    one = torch.stack([told(by_set, theirs_at_end | turned, first) for by_set in (forth, back, table)], -1)
+    other = torch.stack([told(by_set, ~turned, second) for by_set in (forth, back)], -1)
+    wanted = torch.where(turned[:, None], problem.turned[receiver], problem.body[receiver])
+    same = bodies[sender].gather(1, wanted) * (wanted > 0)
+    both = torch.stack([one[..., :2].mean(-1), other.mean(-1), same], -1)
+    return torch.where(of_two[:, None, None], both, one)
+
+
+def claims(problem: Tensors, belief: Tensor) -> Tensor:
+    """How far other terms of the same kind want the same rows, or the same column of values: (T, H, 6)."""
+    found = []
+    for wanted in (problem.body, problem.value):
+        many = int(wanted.max()) + 1
+        for kind in (True, False):
+            mask = (problem.is_class == kind)[:, None]
+            by_term = _believed(wanted, belief * mask, many)  # (T, n)
+            by_term = torch.cat([torch.zeros_like(by_term[:, :1]), by_term[:, 1:]], 1)  # none is no rival of none
+            total = by_term.sum(0)
+            others = (total[None, :] - by_term).gather(1, wanted)
+            if kind and wanted is problem.value:
+                continue
+            top = by_term.topk(min(2, by_term.shape[0]), 0).values
+            strongest = torch.where(by_term >= top[0], top[-1], top[0]).gather(1, wanted)
+            found += [others.clamp(max=3.0) * mask, strongest * mask]
+    return torch.stack(found, -1)
+
+
+def _believed(places: Tensor, belief: Tensor, size: int) -> Tensor:
+    """Belief by what hypotheses have in common: (T, size)."""
+    return belief.new_zeros(belief.shape[0], size).scatter_add(1, places, belief)
+
+
+def _any(relation: Tensor, *wanted: Relation) -> Tensor:
+    return torch.isin(relation, torch.tensor([int(one) for one in wanted]))
+
+
+def _two_layers(inputs: int, width: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(inputs, width), nn.GELU(), nn.Linear(width, outputs))
+
+
+def _by_kind(layers: nn.ModuleList, is_class: Tensor, inputs: Tensor) -> Tensor:
+    """Classes by their own layers, properties by theirs."""
+    properties, classes = (~is_class).nonzero().squeeze(1), is_class.nonzero().squeeze(1)
+    found = torch.cat([layers[0](inputs[properties]), layers[1](inputs[classes])])
+    return found[torch.cat([properties, classes]).argsort()]

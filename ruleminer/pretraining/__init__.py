@@ -1,0 +1,1 @@
+"""What the shipped decision network is made from: generated scenarios, as problems whose answers are known."""

@@ -1,0 +1,146 @@
+"""From a seed to a problem for the decision network: a database is made up, an ontology reworded, the truth worked out.
+
+Nothing is read from anywhere but the generator: which schemas and ontologies of real life the network is measured on
+does not enter.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import duckdb
+import numpy as np
+
+from ruleminer.learn.decision_problem import Problem
+from ruleminer.pretraining.extensions import Extensions, Facts
+from ruleminer.problem.ontology import OntologyTerm, Property, arity, ontology_of
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.hypotheses import Candidates, World, problem_of
+from ruleminer.proposals.parts import all_parts
+from ruleminer.rules.body import Body
+from ruleminer.rules.values import Rule
+from ruleminer.scenarios.distortions import distorted_layout
+from ruleminer.scenarios.domain import Domain
+from ruleminer.scenarios.draws import randomness
+from ruleminer.scenarios.layout import Layout
+from ruleminer.scenarios.names import Naming, named
+from ruleminer.scenarios.ontology_file import ontology_graph
+from ruleminer.scenarios.population import populated
+from ruleminer.scenarios.random_domain import random_domain
+from ruleminer.scenarios.rewording import Reworded, reworded
+from ruleminer.scenarios.rows import connect, fill_tables
+from ruleminer.scenarios.truth import attribute_rules, true_rules
+from ruleminer.sources.database import open_database
+from ruleminer.sources.schema import quote_identifier
+from ruleminer.structure.meaning import Meaning
+from ruleminer.structure.structure import learn_structure
+
+_ROWS = (300, 600, 1200, 2000)
+ONTOLOGIES = 2  # wordings of an ontology for each database
+SAMPLE = 24  # true facts of a term, and as many of others, that examples are drawn from
+
+
+def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -> list[Problem]:
+    """The problems of a seed: one database, of a random domain unless one is given, and some ontologies for it."""
+    generator = randomness(seed, "problems")
+    domain = _by_keys(domain or random_domain(seed))
+    population = populated(domain, generator.choice(_ROWS), seed)
+    kind = generator.choices(("mixed", "plain", "restructuring", "cleaning", "renaming"), (6, 1, 1, 1, 1))[0]
+    names = generator.choices(("mixed", "same", "synonym", "abbreviated", "opaque"), (10, 2, 2, 1, 1))[0]
+    layout = distorted_layout(population, kind)
+    naming = named(layout, kind, names, seed)
+    rules = [(name, naming.rule(rule)) for name, rule in _rules(domain, layout)]
+    ontology = ontology_of(ontology_graph(domain))
+    with tempfile.TemporaryDirectory(prefix="ruleminer-problem-") as folder:
+        path = Path(folder) / "database.duckdb"
+        connection = connect(path, Path(folder) / "spill", population)
+        try:
+            fill_tables(connection, layout, naming, True, lambda table: None)
+            _thin(connection, layout, naming, generator)
+        finally:
+            connection.close()
+        with open_database(f"duckdb:///{path}") as database:
+            derivations = Derivations(database, learn_structure(database))
+            world = World(derivations, meaning)
+            asked = Extensions(database)
+            offered = {*world.shapes.classes, *world.shapes.objects, *world.shapes.values}
+            derivations.recall({body: len(asked.facts(body)) for body in offered})
+            truth: dict[str, Facts] = {}
+            for name, rule in rules:
+                truth[name] = truth.get(name, frozenset()) | asked.facts(Body(rule))
+            return [
+                _problem(reworded(ontology, randomness(seed, f"ontology {number}")), truth, world, asked, generator)
+                for number in range(ONTOLOGIES)
+            ]
+
+
+def _by_keys(domain: Domain) -> Domain:
+    """The domain with entities named by a key of one column: without an example no IRI's form is known."""
+    classes = tuple(
+        replace(one, iri=None, natural=None, key=one.key if len(one.key) == 1 else one.key[1:])
+        for one in domain.classes
+    )
+    return replace(domain, classes=classes)
+
+
+def _rules(domain: Domain, layout: Layout) -> Iterator[tuple[str, Rule]]:
+    """All true rules by what they are true of: a term, or what of a property one of its classes has."""
+    for rule in true_rules(domain, layout):
+        yield rule.predicate, rule
+    for prop in domain.attributes:
+        if len(prop.domains) > 1:
+            for owner in prop.domains:
+                for rule in attribute_rules(domain, layout, prop, owner):
+                    yield f"{prop.name} of {owner}", rule
+
+
+def _origin(wording: Reworded, term: OntologyTerm, part: OntologyTerm) -> str:
+    """What the truth calls a term, or a part of it."""
+    own = wording.origin.get(term.name, "")
+    if part is term or not isinstance(part, Property):
+        return own
+    owner = wording.ontology.get(part.domains[0])
+    return f"{own} of {wording.origin.get(owner.name, '')}" if owner else ""
+
+
+def _thin(connection: duckdb.DuckDBPyConnection, layout: Layout, naming: Naming, generator: Random) -> None:
+    """Take data away that the ontology speaks of: tables that nobody filled, columns that nobody uses."""
+    empty = generator.choice((0.0, 0.0, 0.1, 0.3))
+    unused = generator.choice((0.0, 0.0, 0.1, 0.2))
+    for table in layout.tables.values():
+        name = quote_identifier(naming.tables[table.id])
+        if generator.random() < empty:
+            connection.execute(f"DELETE FROM {name}")
+        for column in table.columns:
+            if not column.required and column.id not in table.key and generator.random() < unused:
+                connection.execute(f"UPDATE {name} SET {quote_identifier(naming.columns[table.id, column.id])} = NULL")
+
+
+def _problem(wording: Reworded, truth: dict[str, Facts], world: World, asked: Extensions, generator: Random) -> Problem:
+    parted = all_parts(wording.ontology.terms)
+    terms = [part for _, part in parted]
+    problem, hypotheses = problem_of([Candidates(term, world.offered(term)) for term in terms], world, wording.ontology)
+    right = np.zeros(problem.there.shape, bool)
+    derives = np.zeros((*problem.there.shape, 2 * SAMPLE), bool)
+    samples = np.zeros((len(terms), 2), np.int64)
+    judged = np.ones(len(terms), bool)
+    for number, (whole, term) in enumerate(parted):
+        facts = truth.get(_origin(wording, whole, term), frozenset())
+        if not facts:
+            right[number, 0] = True
+            continue
+        wrong = [fact for other in truth.values() for fact in other if len(fact) == arity(term) and fact not in facts]
+        shown = generator.sample(sorted(facts), min(SAMPLE, len(facts)))
+        astray = generator.sample(sorted(wrong), min(SAMPLE, len(wrong)))
+        samples[number] = len(shown), len(astray)
+        for column, body in enumerate(hypotheses[number], start=1):
+            derived = asked.facts(body)
+            right[number, column] = derived == facts
+            derives[number, column, : len(shown)] = [fact in derived for fact in shown]
+            derives[number, column, len(shown) : len(shown) + len(astray)] = [fact in derived for fact in astray]
+        judged[number] = right[number].any()
+    return replace(problem, right=right, judged=judged, derives=derives, samples=samples)

@@ -1,0 +1,77 @@
+"""What a problem looks like in one pass: examples drawn or none, some of them wrong, axioms forgotten, no vectors.
+
+So one set of weights serves a draft from nothing and a hundred examples, full ontologies and bare ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from ruleminer.learn.decision_problem import Problem
+from ruleminer.proposals.evidence import log_likelihood, universe_size
+from ruleminer.proposals.hypotheses import FEATURES
+
+_COLUMN = {name: number for number, name in enumerate(FEATURES)}
+_BY_MEANING = [number for name, number in _COLUMN.items() if "meaning" in name or name.startswith("looks")]
+_COUNTS = (1, 1, 2, 2, 3, 5, 5, 10, 20)
+WORST_LIKELIHOOD = -30.0
+NONE_LIKELIHOOD = -6.0
+
+
+def varied(problem: Problem, generator: Random) -> Problem:
+    """A problem as it is met in one pass."""
+    found = problem
+    if generator.random() < 0.2:
+        found = without_meaning(found)
+    if generator.random() < 0.25 and len(found.edges):
+        heard = np.array([generator.random() >= 0.3 for _ in range(len(found.edges))], bool)
+        found = replace(found, edges=found.edges[heard])
+    if generator.random() < 0.4:
+        share = generator.choice((0.3, 0.6, 1.0))
+        wrong = generator.choice((0.0, 0.0, 0.0, 0.1, 0.3))
+        found = with_examples(found, generator, generator.choice(_COUNTS), share, wrong)
+    return found
+
+
+def bare(problem: Problem, generator: Random) -> Problem:
+    """The problem as it is: no example of any term."""
+    return problem
+
+
+def without_meaning(problem: Problem) -> Problem:
+    """The problem where nobody knows what words mean."""
+    features = problem.features.copy()
+    features[..., _BY_MEANING] = 0.0
+    return replace(problem, features=features)
+
+
+def with_examples(problem: Problem, generator: Random, count: int, share: float, wrong: float) -> Problem:
+    """The problem with about so many examples of a share of its terms, some of them facts of others."""
+    features = problem.features.copy()
+    there = problem.there.copy()
+    for term in range(len(there)):
+        true, others = problem.samples[term].tolist()
+        if not true or generator.random() >= share:
+            continue
+        own = generator.sample(range(true), min(true, max(1, round(count * (1 - wrong)))))
+        astray = generator.sample(range(true, true + others), min(others, round(count * wrong)))
+        drawn = problem.derives[term][:, [*own, *astray]]
+        total = drawn.shape[1]
+        covered = drawn.sum(axis=1).astype(float)
+        sizes = problem.sizes[term].astype(float)
+        likelihood = log_likelihood(covered, total, sizes, universe_size(sizes, total, problem.rows))
+        likelihood[covered == 0] = -np.inf
+        best = likelihood[1:].max(initial=-np.inf)
+        if best == -np.inf:
+            continue
+        there[term] &= (covered > 0) | (np.arange(len(covered)) == 0)
+        features[term, :, _COLUMN["examples"]] = 1.0
+        features[term, :, _COLUMN["number of examples"]] = np.log1p(total) / 4.0
+        features[term, :, _COLUMN["share derived"]] = covered / total
+        features[term, :, _COLUMN["likelihood"]] = np.maximum(likelihood - best, WORST_LIKELIHOOD) / 5.0
+        features[term, 0, _COLUMN["likelihood"]] = NONE_LIKELIHOOD
+    right = problem.right & there
+    return replace(problem, features=features, there=there, right=right, judged=problem.judged & right.any(axis=1))

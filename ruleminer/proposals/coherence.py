@@ -1,0 +1,153 @@
+"""What terms tell each other of where their things live: what has a byArtist is an album, so albums are its subjects.
+
+A term with few examples may fit many tables, all numbered from 1. But classes are the ends of properties, and a
+property's values mostly tell its table. So terms pass on in which space they believe each end to be, along the
+ontology's domains and ranges, for some rounds: a class hears from the properties that it is an end of, a property from
+the classes of its ends. What a rule's spaces gain or lose by it is a part of its prior.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.structure import Structure
+
+ROUNDS = 5
+WEIGHT = 2.0  # nats for each e-fold by which one space is believed more than another
+_DOUBT = 0.03  # belief that every space keeps
+_KIN = 0.7  # what an end says of a class above or below the one it is declared to be
+
+Belief = Mapping[Place, float]
+End = tuple[str, int]
+"""A property and which of its arguments: 0 or 1; of a class, 0."""
+
+
+def coherent(
+    measured: Mapping[str, Measured],
+    ranker: Ranker,
+    weights: PriorWeights,
+    ontology: Ontology,
+    structure: Structure,
+) -> dict[str, Measured]:
+    """The same pools, with what the other terms say of each rule."""
+    current = dict(measured)
+    if ranker is Ranker.COVERAGE:
+        return current
+    classes = {name: one for name, one in measured.items() if isinstance(ontology.find(name), OntologyClass)}
+    fits = _fits(ontology, [name for name in measured if name not in classes], list(classes))
+    if not fits:
+        return current
+    for _ in range(ROUNDS):
+        beliefs = {name: _beliefs(one, ranker, weights, structure) for name, one in current.items()}
+        heard = _heard(beliefs, fits)
+        current = {name: _told(measured[name], heard, name, structure) for name in measured}
+    return current
+
+
+def _fits(ontology: Ontology, properties: Sequence[str], classes: Sequence[str]) -> dict[End, dict[str, float]]:
+    """For each end of a property that is declared to be of some classes: those in question, and how well they fit.
+
+    Classes that nobody gave an example of stand between properties as well: what they share, they tell each other.
+    """
+    iris = {ontology.find(name).iri: name for name in classes}
+    related = {iri: {*ontology.ancestors(iri), *ontology.descendants(iri)} for iri in iris}
+    fits: dict[End, dict[str, float]] = {}
+    for name in properties:
+        term = ontology.find(name)
+        assert isinstance(term, Property)
+        for place, declared in enumerate((term.domains, term.ranges)):
+            named = [iri for iri in declared if isinstance(ontology.get(iri), OntologyClass)]
+            found = {iris.get(iri, iri): 1.0 for iri in named}
+            found |= {iris[iri]: _KIN for iri in iris if iris[iri] not in found and related[iri] & set(named)}
+            if found:
+                fits[name, place] = found
+    return fits
+
+
+def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structure: Structure) -> tuple[Belief, ...]:
+    """For each argument: how far it is believed to have entities of each space, alone or among others."""
+    sizes = measured.sizes
+    # What the rules of a union share is left out: here it matters whether a part is one, not how large all are.
+    ranking = rank(measured, ranker, weights, union_size=lambda union: int(sizes[list(union)].sum()))
+    found: list[dict[Place, float]] = [defaultdict(float) for _ in measured.pool.rules[0].arguments]
+    hypotheses: list[tuple[tuple[int, ...], float]] = [
+        ((i,), share) for i, share in enumerate(ranking.posterior.tolist())
+    ]
+    if len(ranking.chosen) > 1:
+        hypotheses.append((ranking.chosen, ranking.chosen_posterior))
+    spaces = [_spaces(rule, structure) for rule in measured.pool.rules]
+    for rules, share in hypotheses:
+        for place, belief in enumerate(found):
+            for space in {space for i in rules if (space := spaces[i][place]) is not None}:
+                belief[space] += share
+    return tuple(found)
+
+
+def _spaces(rule: Rule, structure: Structure) -> list[Place | None]:
+    spaces = []
+    for argument in rule.arguments:
+        known = [space for place in rule.places_of(argument) if (space := structure.space(place)) is not None]
+        spaces.append(known[0].key if len(rule.variables_of(argument)) == 1 and known else None)
+    return spaces
+
+
+def _heard(
+    beliefs: Mapping[str, tuple[Belief, ...]], fits: Mapping[End, Mapping[str, float]]
+) -> dict[End, dict[Place, float]]:
+    """What each end hears of the spaces: a class from its properties, a property from its classes."""
+    says: dict[str, dict[End, dict[Place, float]]] = defaultdict(dict)  # class → what each end says of it
+    for (name, place), classes in fits.items():
+        for space, belief in beliefs[name][place].items():
+            # An end that may be of several classes speaks most to those that are believed to live there.
+            claims = {one: fit * (_DOUBT + _believed(beliefs, one, space)) for one, fit in classes.items()}
+            for one, claim in claims.items():
+                says[one].setdefault((name, place), {})[space] = belief * claim / sum(claims.values())
+    heard: dict[End, dict[Place, float]] = {}
+    for one, ends in says.items():
+        if one in beliefs:
+            heard[one, 0] = _sum(ends.values())
+    for (name, place), classes in fits.items():
+        told: dict[Place, float] = defaultdict(float)
+        for one, fit in classes.items():
+            others = _sum(said for end, said in says[one].items() if end != (name, place))
+            own = beliefs[one][0] if one in beliefs else {}
+            for space in {*others, *own}:
+                told[space] = max(told[space], fit * max(own.get(space, 0.0), min(1.0, others.get(space, 0.0))))
+        heard[name, place] = told
+    return heard
+
+
+def _believed(beliefs: Mapping[str, tuple[Belief, ...]], name: str, space: Place) -> float:
+    return beliefs[name][0].get(space, 0.0) if name in beliefs else 0.0
+
+
+def _sum(beliefs: Iterable[Belief]) -> dict[Place, float]:
+    total: dict[Place, float] = defaultdict(float)
+    for belief in beliefs:
+        for space, share in belief.items():
+            total[space] += share
+    return total
+
+
+def _told(measured: Measured, heard: Mapping[End, Belief], name: str, structure: Structure) -> Measured:
+    """The pool with what was heard of the spaces of each rule's arguments, in nats."""
+    gains = np.zeros(len(measured.pool.rules))
+    for place in range(len(measured.pool.rules[0].arguments)):
+        belief = heard.get((name, place))
+        if not belief or sum(belief.values()) < _DOUBT:
+            continue
+        most = max(belief.values())
+        for i, rule in enumerate(measured.pool.rules):
+            space = _spaces(rule, structure)[place]
+            said = belief.get(space, 0.0) if space is not None else 0.0
+            gains[i] += WEIGHT * math.log((_DOUBT + said) / (_DOUBT + most))
+    return replace(measured, coherence=gains)

@@ -1,0 +1,165 @@
+"""Which rule, or union of rules, is meant by each term: the one place where that is decided.
+
+All terms are decided together, for one bears on another: the best rule of a term is no part of an unrelated term's
+union (`claims.py`). Commands, reports and the mapping study take their choice from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ruleminer.problem.ontology import Ontology
+from ruleminer.proposals.claims import claimed, winners
+from ruleminer.proposals.coherence import coherent
+from ruleminer.proposals.pool import GUESS, Pool, rule_pool
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Measured, Ranker, Ranking, model_is_heard, rank, shared_posterior
+from ruleminer.proposals.unions import UnionSize
+from ruleminer.rules.body import Body
+from ruleminer.rules.values import Rule
+from ruleminer.structure.structure import Structure
+
+if TYPE_CHECKING:
+    from ruleminer.proposals.joint import Belief, Joint
+
+RulesSize = Callable[[Sequence[Rule]], int | None]
+"""How many facts some rules derive together; None if that cannot be asked."""
+
+NAMED = 0.8  # how well the names of a rule must fit that no example speaks for
+_SHOWN = 12  # rules of a term that the network's decision keeps
+_LEAST = 1e-12  # that a probability is taken for
+_SURE = 0.9  # the posterior from which a model's word will do where names are silent
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice for one term, and what it was chosen from."""
+
+    measured: Measured
+    ranking: Ranking
+    posterior: float  # of the choice and of what nothing tells from it
+    word: str = ""  # of the user, if the choice is theirs: accepted, pinned or edited
+    none: float = 0.0  # that the database has nothing of the term, where the network decided
+    reasons: tuple[str, ...] = ()  # in words, where it did
+    drafted: bool = False  # whether it did
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The choice, by place in the pool: one rule, or the rules of a union."""
+        return self.ranking.chosen
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that are chosen."""
+        return tuple(self.measured.pool.rules[i] for i in self.chosen)
+
+    @property
+    def rivals(self) -> tuple[int, ...]:
+        """The rules that lost, best first, by place in the pool."""
+        return tuple(i for i in self.ranking.order.tolist() if i not in self.chosen)
+
+    def is_absent(self, min_confidence: float) -> bool:
+        """Whether the network rather believes that the database has nothing of the term."""
+        return self.drafted and self.posterior < min(self.none, min_confidence)
+
+    @property
+    def is_founded(self) -> bool:
+        """Whether anything speaks for the choice: the user, an example, a name, or a model that is sure."""
+        measured = self.measured
+        if self.drafted:  # the posterior says it all
+            return True
+        if self.word or measured.pool.positives or measured.priors[self.chosen[0]].names >= NAMED:
+            return True
+        return model_is_heard(measured, self.ranking.ranker) and self.posterior >= _SURE
+
+
+def decide(
+    measured: Mapping[str, Measured],
+    ranker: Ranker,
+    weights: PriorWeights,
+    ontology: Ontology,
+    union_size: RulesSize,
+    structure: Structure | None = None,
+    joint: Joint | None = None,
+) -> dict[str, Decision]:
+    """The decision for each term, by name. With the `structure`, terms tell each other where their things live.
+
+    Only terms with examples claim rules. Without examples coverage has nothing to count: evidence decides there.
+    With `joint`, all other terms of the ontology are decided by the network; pools without examples are not asked for.
+    """
+    if joint is not None:
+        measured = {term: one for term, one in measured.items() if one.pool.positives}
+    if ranker is Ranker.JOINT:
+        ranker = Ranker.EVIDENCE  # decides where there are examples
+    exemplified = {term: one for term, one in measured.items() if one.pool.positives}
+    if structure is not None:
+        exemplified = coherent(exemplified, ranker, weights, ontology, structure)
+        measured = {**measured, **exemplified}
+    best = winners(exemplified, ranker, weights)
+    decisions: dict[str, Decision] = {}
+    for term, one in measured.items():
+        if not one.pool.positives:  # nothing to join rules for, and nothing that tells rules of one size apart
+            ranking = rank(one, Ranker.EVIDENCE if ranker is Ranker.COVERAGE else ranker, weights)
+            decisions[term] = Decision(one, ranking, ranking.chosen_posterior)
+            continue
+        ranking = rank(
+            one,
+            ranker,
+            weights,
+            union_size=_by_place(union_size, one.pool),
+            claimed=claimed(one, best, ontology),
+        )
+        decisions[term] = Decision(one, ranking, shared_posterior(one, ranking))
+    for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
+        if joint is not None and term not in decisions and (decision := _drafted(beliefs, joint)) is not None:
+            decisions[term] = decision
+    return decisions
+
+
+def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
+    """What the network decides of a term without examples; None if there is no rule at all.
+
+    The most probable rule is chosen; of a term with parts, that of each part which is more probable than not.
+    """
+    shown = [(belief, place) for belief in beliefs for place in _best_first(belief)[:_SHOWN]]
+    if not shown:
+        return None
+    likely = [belief for belief in beliefs if len(belief.bodies) and belief.shared > 0.5]
+    likely = likely or [max(beliefs, key=lambda belief: belief.shared)]
+    wanted = list(dict.fromkeys(belief.bodies[_best_first(belief)[0]] for belief in likely))
+    posterior: dict[Body, tuple[float, float, float]] = {}  # by rule: with what others say, alone, and its size
+    for belief, place in shown:
+        one = belief.probabilities[place], belief.alone[place], belief.sizes[place]
+        posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
+    bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[:_SHOWN]
+    together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
+    name = beliefs[0].term.name
+    pool = rule_pool(name, [body.of(name) for body in bodies], GUESS)
+    measured = Measured(pool, sizes, tuple(joint.prior_of.prior(rule) for rule in pool.rules), None, joint.world.rows)
+    before = np.log(np.maximum(alone, _LEAST))
+    sure = min(belief.shared for belief in likely)
+    ranking = Ranking(
+        Ranker.JOINT,
+        np.arange(len(bodies)),
+        together,
+        before,
+        np.log(np.maximum(together, _LEAST)) - before,
+        tuple(range(len(wanted))),
+        sure,
+    )
+    reasons = tuple(dict.fromkeys(reason for belief in likely for reason in belief.reasons))
+    none = min(belief.none for belief in beliefs)
+    return Decision(measured, ranking, sure, none=none, reasons=reasons, drafted=True)
+
+
+def _best_first(belief: Belief) -> list[int]:
+    found: list[int] = np.argsort(-belief.probabilities, kind="stable").tolist()
+    return found
+
+
+def _by_place(union_size: RulesSize, pool: Pool) -> UnionSize:
+    return lambda places: union_size([pool.rules[i] for i in places])

@@ -1,0 +1,141 @@
+"""Sets of entities that rules speak of, and how far one lies in another: the whole of it, by one statement per space.
+
+A set is a column that names entities, or the rows of a key that a code picks out or that fill some column. For each
+space every value is marked with the sets that it lies in, and the marks are counted; from these counts follow all
+shares. However many rules there are, there are no more statements than spaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.literals import constant_sql
+from ruleminer.rules.values import Constant, Place, Rule, Variable
+from ruleminer.sources.database import Database
+from ruleminer.sources.patience import patiently
+from ruleminer.sources.schema import quote_identifier
+from ruleminer.structure.structure import Structure
+
+Floats = NDArray[np.float32]
+
+_BITS = 40  # marks that one number holds: a sum of them is exact on all engines
+_MOST_MARKS = 20_000  # different combinations that are read; the rarest beyond are left out
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySet:
+    """The values of a column, or of a key where another column of the row holds a value (this one, or any)."""
+
+    place: Place
+    where: str | None = None
+    value: Constant | None = None
+
+
+NOTHING = EntitySet(Place("", ""))
+"""No entities at all: the set of a rule that is not there, and of an argument that is a value."""
+
+
+def entity_set(rule: Rule, argument: Variable, structure: Structure) -> EntitySet:
+    """The set that an argument of a rule ranges over, as near as sets of this kind come to it."""
+    variables = rule.variables_of(argument)
+    if len(variables) != 1:
+        return NOTHING
+    smallest: tuple[int, EntitySet] | None = None
+    for atom in rule.body:
+        for column in atom.columns_of(*variables):
+            own = EntitySet(Place(atom.table, column))
+            profile = structure.profile.tables.get(atom.table)
+            known = profile.columns.get(column) if profile else None
+            count = known.distinct if known else 0
+            if profile and column in structure.schema.table(atom.table).keys:
+                for other, term in atom.columns:
+                    if isinstance(term, Constant):
+                        own, count = EntitySet(own.place, other, term), count // 2
+                        break
+                    beside = profile.columns.get(other)
+                    if other != column and beside is not None and beside.filled < profile.rows:
+                        own, count = EntitySet(own.place, other), min(count, beside.filled)
+            if smallest is None or count < smallest[0]:
+                smallest = count, own
+    return NOTHING if smallest is None else smallest[1]
+
+
+def shares(sets: Sequence[EntitySet], structure: Structure, database: Database) -> Floats:
+    """How much of each set lies in each other: (sets, sets), row in column; 0 where two are of different spaces."""
+    inside = np.zeros((len(sets), len(sets)), np.float32)
+    by_space: dict[Place, list[int]] = {}
+    for number, one in enumerate(sets):
+        if one is not NOTHING:
+            inside[number, number] = 1.0
+            space = structure.space(one.place)
+            if space is not None:
+                by_space.setdefault(space.key, []).append(number)
+    for members in by_space.values():
+        if len(members) > 1:
+            overlap = _overlap([sets[number] for number in members], structure, database)
+            if overlap is not None:
+                size = np.maximum(np.diag(overlap), 1.0)
+                inside[np.ix_(members, members)] = overlap / size[:, None]
+    return inside
+
+
+def _overlap(sets: Sequence[EntitySet], structure: Structure, database: Database) -> NDArray[np.float64] | None:
+    """How many values each two sets share; None if the database refuses."""
+    words = -(-len(sets) // _BITS)
+    parts = list(_marked(sets, words, structure, database))
+    sums = ", ".join(f"SUM(w{n}) AS w{n}" for n in range(words))
+    names = ", ".join(f"w{n}" for n in range(words))
+    sql = (
+        f"SELECT {names}, count(*) AS c FROM "
+        f"(SELECT v, {sums} FROM ({' UNION ALL '.join(parts)}) AS m GROUP BY v) AS s "
+        f"GROUP BY {names} ORDER BY c DESC, {names} LIMIT {_MOST_MARKS}"
+    )
+    try:
+        rows = patiently(lambda: list(database.rows(sql)))
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return None
+    marks = np.zeros((len(rows), len(sets)))
+    for number, row in enumerate(rows):
+        for word in range(words):
+            bits = int(row[word] or 0)
+            for bit in range(min(_BITS, len(sets) - word * _BITS)):
+                marks[number, word * _BITS + bit] = bits >> bit & 1
+    counts = np.array([float(row[words]) for row in rows])
+    return np.asarray(marks.T @ (marks * counts[:, None]))
+
+
+def _marked(sets: Sequence[EntitySet], words: int, structure: Structure, database: Database) -> Iterable[str]:
+    """For each column one SELECT of its values, each once, with the marks of the sets that it lies in."""
+    numbered = sorted(enumerate(sets), key=lambda pair: pair[1].place)
+    for place, group in groupby(numbered, key=lambda pair: pair[1].place):
+        column = quote_identifier(place.column)
+        marks: list[list[str]] = [[] for _ in range(words)]
+        for number, one in group:
+            word, bit = divmod(number, _BITS)
+            marks[word].append(_mark(one, 1 << bit, database))
+        whole = database.dialect.whole_type
+        values = ", ".join(f"CAST({' + '.join(some) or '0'} AS {whole}) AS w{n}" for n, some in enumerate(marks))
+        is_key = place.column in structure.schema.table(place.table).keys
+        distinct = "" if is_key else "DISTINCT "
+        yield (
+            f"SELECT {distinct}{database.dialect.text_of(column)} AS v, {values} FROM {database.quoted(place.table)} "
+            f"WHERE {column} IS NOT NULL"
+        )
+
+
+def _mark(one: EntitySet, bit: int, database: Database) -> str:
+    if one.where is None:
+        return str(bit)
+    other = quote_identifier(one.where)
+    if one.value is None:
+        return f"CASE WHEN {other} IS NOT NULL THEN {bit} ELSE 0 END"
+    literal = constant_sql(one.value, database.dialect).sql(database.dialect.name)
+    return f"CASE WHEN {other} = {literal} THEN {bit} ELSE 0 END"

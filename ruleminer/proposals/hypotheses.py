@@ -1,0 +1,450 @@
+"""The hypotheses of all terms, and all that is known of each, as the decision network sees them.
+
+A feature is a fact about a hypothesis; what it weighs is learnt. `World` holds what is the same for all terms of a
+database: its shapes of rules, their names, sizes and sets. `problem_of` adds the terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rdflib import XSD
+
+from ruleminer.learn.decision_problem import Problem
+from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind, local_name
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
+from ruleminer.proposals.relations import relations
+from ruleminer.proposals.rule_length import RuleLength
+from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
+from ruleminer.proposals.structure_rules import Shapes, shapes_of
+from ruleminer.proposals.value_looks import LOOKS, looks_of
+from ruleminer.rules.body import Body
+from ruleminer.rules.values import Constant, Kind, Place, Rule, Variable
+from ruleminer.structure.meaning import Meaning
+from ruleminer.structure.structure import Structure
+from ruleminer.structure.words import SAYS_LITTLE, words
+
+Floats = NDArray[np.float32]
+
+MOST = 80  # hypotheses of a term, beside none
+
+_BODY = (
+    "length", "atoms", "constant", "filled only", "subject key", "subject link", "subject plain", "subject sub-class",
+    "object key", "object link", "object plain", "view", "size", "share of space", "objects per subject",
+    "subjects per object", "columns", "links", "only links", "object integer", "object decimal", "object boolean",
+    "object date", "object text", "object distinct", "object length", "object filled", "ends alike", "in at subject",
+)  # fmt: skip
+_PAIR = (
+    *(f"letters: {group.name.lower()}" for group in Group),
+    *(f"meaning: {group.name.lower()}" for group in Group),
+    *(f"{how}: {end} {what}" for how in ("letters", "meaning") for end in ("domain", "range") for what in
+      ("table", "column")),
+    "letters: best", "letters: behind the pool", "letters: before other terms", "meaning: best",
+    "meaning: behind the pool", "meaning: before other terms", "comment", "datatype fits", "datatype differs",
+    "looks as named", "looks best as named", "meaning known",
+)  # fmt: skip
+_TERM = ("none", "object property", "either property", "domain declared", "range declared", "has parent", "has child",
+         "pool", "best letters of pool", "best meaning of pool")  # fmt: skip
+_EVIDENCE = ("examples", "number of examples", "share derived", "likelihood", "model", "model's word")
+FEATURES: tuple[str, ...] = (*_BODY, *_PAIR, *_TERM, *_EVIDENCE)
+"""What each feature of a hypothesis is, in order."""
+
+_DATATYPES: dict[str, Kind | None] = {
+    str(iri): kind
+    for kind, iris in (
+        (Kind.INTEGER, (XSD.integer, XSD.int, XSD.long, XSD.short, XSD.nonNegativeInteger, XSD.positiveInteger)),
+        (Kind.DECIMAL, (XSD.decimal, XSD.double, XSD.float)),
+        (Kind.BOOLEAN, (XSD.boolean,)),
+        (Kind.DATE, (XSD.date, XSD.dateTime, XSD.gYear, XSD.time)),
+        (Kind.TEXT, (XSD.string, XSD.anyURI, XSD.token, XSD.normalizedString)),
+    )
+    for iri in iris
+}  # fmt: skip
+_KINDS = (Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.TEXT)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The rules that compete for a term, and what its examples say of each; arrays have a place per rule."""
+
+    term: OntologyTerm
+    bodies: tuple[Body, ...]
+    examples: int = 0
+    derived: Floats | None = None  # share of the examples
+    likelihood: Floats | None = None  # log-likelihood of the examples less that of the best rule
+    lift: Floats | None = None  # what a trained model says
+
+
+class World:
+    """One database as hypotheses see it: asked once, for all ontologies."""
+
+    def __init__(self, derivations: Derivations, meaning: Meaning | None) -> None:
+        self.derivations, self.structure, self.meaning = derivations, derivations.structure, meaning
+        schema = self.structure.schema
+        self.keys = schema.keys
+        self.links = {start: end.table for start, end in schema.links}
+        self.leads = {start: table for start, table in self.links.items() if start not in self.keys}
+        self.rows = sum(table.rows for table in self.structure.profile.tables.values())
+        self.shapes: Shapes = shapes_of(self.structure)
+        self.looks = looks_of(self.structure, derivations.database)
+        self._bodies: _Bodies | None = None
+        self._look_words = meaning.vectors(LOOKS) if meaning else None
+
+    def known(self, bodies: Sequence[Body]) -> _Bodies:
+        """What is known of some rules; asked again for the same ones, it is told from memory."""
+        if self._bodies is None or self._bodies.bodies != list(bodies):
+            self._bodies = _Bodies(bodies, self)
+        return self._bodies
+
+    def offered(self, term: OntologyTerm) -> tuple[Body, ...]:
+        """The rules that the structure offers for a term."""
+        if isinstance(term, OntologyClass):
+            return self.shapes.classes
+        return self.shapes.objects if term.kind is PropertyKind.OBJECT else self.shapes.values
+
+    def looks_as_named(self, titles: Sequence[str], places: Sequence[Place | None]) -> tuple[Floats, Floats]:
+        """How well values look like what a term's words call them: on the whole, and for the look that fits best."""
+        if self._look_words is None or self.meaning is None or not titles or not places:
+            return np.zeros(len(places), np.float32), np.zeros(len(places), np.float32)
+        called = np.maximum((self._look_words @ self.meaning.vectors(titles).T).max(axis=1), 0.0)  # (looks,)
+        empty = np.zeros(len(LOOKS), np.float32)
+        look = np.stack([self.looks.get(place, empty) if place else empty for place in places])
+        return look @ called, look @ (called >= called.max())
+
+
+class _Bodies:
+    """Everything about some rules that does not depend on a term."""
+
+    def __init__(self, bodies: Sequence[Body], world: World) -> None:
+        self.bodies = list(bodies)
+        self.place = {body: number for number, body in enumerate(bodies)}
+        rules = [body.of("_") for body in bodies]
+        structure = world.structure
+        self.names = NameTable([named_groups(rule, world.leads, world.keys) for rule in rules])
+        sizes = world.derivations.sizes(rules, list(bodies))
+        self.sizes = np.array([float(size or 0) for size in sizes])
+        self.ends = [self._ends(rule, structure) for rule in rules]
+        self.values = [_value_place(rule) for rule in rules]
+        length = RuleLength(structure)
+        self.length = np.array([length(rule) for rule in rules], np.float32)
+        self.known = (
+            np.stack([self._known(n, rule, world) for n, rule in enumerate(rules)])
+            if rules
+            else np.zeros((0, len(_BODY)), np.float32)
+        )
+
+    def _ends(self, rule: Rule, structure: Structure) -> tuple[EntitySet, EntitySet]:
+        start = entity_set(rule, rule.arguments[0], structure)
+        if len(rule.arguments) == 1:
+            return start, NOTHING
+        end = entity_set(rule, rule.arguments[1], structure)
+        return start, end if structure.space(end.place) is not None else NOTHING
+
+    def _known(self, number: int, rule: Rule, world: World) -> Floats:
+        structure, size = world.structure, self.sizes[number]
+        start, end = self.ends[number]
+        table = structure.schema.table(rule.body[0].table)
+        own = _role(rule, rule.arguments[0], world)
+        space = structure.space(start.place)
+        whole = structure.profile.column(*space.key) if space else None
+        subjects = structure.profile.column(*start.place) if start is not NOTHING else None
+        value = self.values[number]
+        column = structure.profile.column(*value) if value else None
+        kind = structure.schema.type_of(*value).kind if value else None
+        kind = Kind.DATE if kind is Kind.TIMESTAMP else kind
+        rows = structure.profile.tables[value.table].rows if value and column else 0
+        starts, goal = _role(rule, rule.arguments[0], world), (0.0, 0.0, 0.0)
+        if len(rule.arguments) == 2:
+            goal = _role(rule, rule.arguments[1], world)
+        inner = {term for atom in rule.body for term in atom.variables} - {
+            variable for argument in rule.arguments for variable in rule.variables_of(argument)
+        }
+        entered = sum(1 for link, target in world.links.items() if target == start.place.table and link.table != target)
+        return np.array(
+            [
+                self.length[number] / 10.0,
+                len(rule.body) - 1,
+                bool(rule.constants),
+                len(rule.arguments) == 1 and bool(inner) and len(rule.body) == 1,
+                *starts,
+                own[0] > 0 and start.place in world.links,
+                *goal,
+                table.is_view,
+                np.log1p(size) / 5.0,
+                min(1.0, (subjects.distinct if subjects else size) / max(1, whole.distinct)) if whole else 0.0,
+                np.log1p(size / max(1, subjects.distinct)) if subjects and value else 0.0,
+                np.log1p(size / max(1, column.distinct)) / 3.0 if column else 0.0,
+                np.log1p(len(table.columns)) / 2.0,
+                np.log1p(len(table.links)) / 2.0,
+                len(table.links) >= 2 and len(table.links) == len(table.columns),
+                *(kind is one for one in _KINDS),
+                column.distinct / max(1, column.filled) if column else 0.0,
+                np.log1p(column.length) / 4.0 if column else 0.0,
+                column.filled / max(1, rows) if column else 0.0,
+                start.place == end.place or (end is not NOTHING and space == structure.space(end.place)),
+                np.log1p(entered) / 2.0,
+            ],
+            np.float32,
+        )
+
+
+def _role(rule: Rule, argument: Variable, world: World) -> tuple[float, float, float]:
+    """Whether an argument is a key, a link that is none, or a plain column."""
+    places = rule.places_of(argument)
+    spelled = rule.definition_of(argument) is not None and len(rule.variables_of(argument)) != 1
+    if spelled or any(place in world.keys for place in places):
+        return 1.0, 0.0, 0.0
+    return (0.0, 1.0, 0.0) if any(place in world.links for place in places) else (0.0, 0.0, 1.0)
+
+
+def _value_place(rule: Rule) -> Place | None:
+    if len(rule.arguments) == 1:
+        return None
+    places = rule.places_of(rule.arguments[1])
+    return places[-1] if places else None
+
+
+def problem_of(
+    candidates: Sequence[Candidates], world: World, ontology: Ontology
+) -> tuple[Problem, list[tuple[Body, ...]]]:
+    """The problem for the network, and the hypotheses of each term in its order (none, which comes first, left out).
+
+    Of more candidates than MOST the most promising stay. A rule that derives nothing here is no hypothesis.
+    """
+    bodies = list(dict.fromkeys(body for one in candidates for body in one.bodies))
+    known = world.known(bodies)
+    terms = [one.term for one in candidates]
+    titles = [titles_of(term) for term in terms]
+    by_iri = {term.iri: titles_of(term) for term in ontology.terms}
+    letters = [known.names.alike(one) for one in titles]
+    nearness = [known.names.near(one, world.meaning) for one in titles]
+    pairs = [_pairs(one, letters[n], nearness[n], by_iri, known, world) for n, one in enumerate(candidates)]
+    _compared(candidates, pairs, known)
+    kept = [_promising(one, pair, known) for one, pair in zip(candidates, pairs, strict=True)]
+    sets: dict[EntitySet, int] = {NOTHING: 0}
+    tables: dict[str, int] = {"": 0}
+    values: dict[Place | None, int] = {None: 0}
+    most = 1 + max((len(one) for one in kept), default=0)
+    shape = (len(terms), most)
+    features = np.zeros((*shape, len(FEATURES)), np.float32)
+    there = np.zeros(shape, bool)
+    sizes = np.zeros(shape, np.float32)
+    subject, object_, body, turned, value = (np.zeros(shape, np.int64) for _ in range(5))
+    turned_round = _turned_round(known)
+    for number, (one, pair, chosen) in enumerate(zip(candidates, pairs, kept, strict=True)):
+        places = pair.bodies[chosen]
+        own = _term_features(one.term, ontology, len(chosen), pair.letters, pair.meaning)
+        evidence = _evidence(one, chosen)
+        features[number, 0] = np.concatenate([np.zeros(len(_BODY) + len(_PAIR)), [1.0], own, evidence[0]])
+        rows = [known.known[places], pair.features[chosen], np.zeros((len(chosen), 1)), np.tile(own, (len(chosen), 1))]
+        features[number, 1 : 1 + len(chosen)] = np.concatenate([*rows, evidence[1:]], axis=1)
+        there[number, : 1 + len(chosen)] = True
+        sizes[number, 1 : 1 + len(chosen)] = known.sizes[places]
+        for column, place in enumerate(places.tolist(), start=1):
+            start, end = known.ends[place]
+            subject[number, column] = sets.setdefault(start, len(sets))
+            object_[number, column] = sets.setdefault(end, len(sets))
+            body[number, column] = place + 1
+            turned[number, column] = turned_round[place] + 1
+            value[number, column] = values.setdefault(known.values[place], len(values))
+    inside = shares(list(sets), world.structure, world.derivations.database)
+    table = np.array([tables.setdefault(one.place.table, len(tables)) for one in sets], np.int64)
+    problem = Problem(
+        np.array([isinstance(term, OntologyClass) for term in terms], bool),
+        there, features, subject, object_, body, turned, value, table, inside, relations(terms, ontology),
+        np.zeros(shape, bool), np.zeros(len(terms), bool), sizes,
+        np.zeros((*shape, 0), bool), np.zeros((len(terms), 2), np.int64), world.rows,
+    )  # fmt: skip
+    return problem, [tuple(known.bodies[p] for p in pair.bodies[c]) for pair, c in zip(pairs, kept, strict=True)]
+
+
+def titles_of(term: OntologyTerm) -> tuple[str, ...]:
+    """What a term goes by: its name and its labels."""
+    return tuple(dict.fromkeys((local_name(term.iri), *term.labels)))
+
+
+@dataclass
+class _Pair:
+    """What is known of a term with each of its candidates."""
+
+    bodies: NDArray[np.int64]  # places among all rules
+    features: Floats  # (candidates, pair features)
+    letters: Floats  # how well names fit on the whole
+    meaning: Floats
+
+
+def _pairs(
+    one: Candidates,
+    letters: Floats,
+    nearness: Floats,
+    by_iri: Mapping[str, Sequence[str]],
+    known: _Bodies,
+    world: World,
+) -> _Pair:
+    term = one.term
+    bodies = np.array([known.place[body] for body in one.bodies], np.int64)
+    by_letters, by_meaning = known.names.by_group(letters, bodies), known.names.by_group(nearness, bodies)
+    telling = TELLING if isinstance(term, OntologyClass) else TELLING_PROPERTY
+    ends = []
+    for like in (known.names.alike, lambda titles: known.names.near(titles, world.meaning)):
+        for declared, (tables, column) in zip(_declared(term), _ENDS, strict=True):
+            called = [title for iri in declared for title in by_iri.get(iri, ())]
+            groups = known.names.by_group(like(called), bodies) if called else np.zeros_like(by_letters)
+            ends += [groups[:, list(tables)].max(axis=1), groups[:, column]]
+    best, nearest = by_letters[:, list(telling)].max(axis=1), by_meaning[:, list(telling)].max(axis=1)
+    places = [known.values[body] for body in bodies.tolist()]
+    fits, differs = _datatypes(term, places, world)
+    whole, most = world.looks_as_named(titles_of(term), places)
+    nothing = np.zeros(len(bodies), np.float32)
+    features = np.concatenate(
+        [
+            by_letters,
+            by_meaning,
+            np.stack(
+                [
+                    *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing,
+                    _in_comment(term, one.bodies, known, bodies), fits, differs, whole, most,
+                    nothing + (world.meaning is not None),
+                ],
+                axis=1,
+            ),
+        ],
+        axis=1,
+    )  # fmt: skip
+    return _Pair(bodies, features.astype(np.float32), best, nearest)
+
+
+_ENDS = (
+    ((Group.SUBJECT_TABLE, Group.SUBJECT_GOAL), Group.SUBJECT_COLUMN),
+    ((Group.OBJECT_TABLE, Group.OBJECT_GOAL), Group.OBJECT_COLUMN),
+)
+
+
+def _declared(term: OntologyTerm) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return (term.domains, term.ranges) if isinstance(term, Property) else ((), ())
+
+
+def _behind(scores: Floats) -> Floats:
+    return scores - scores.max() if len(scores) else scores
+
+
+def _datatypes(term: OntologyTerm, places: Sequence[Place | None], world: World) -> tuple[Floats, Floats]:
+    """Whether values are of the datatype that a property's range names, and whether they are of another."""
+    fits, differs = np.zeros(len(places), np.float32), np.zeros(len(places), np.float32)
+    wanted = {_DATATYPES.get(iri) for iri in term.ranges} - {None} if isinstance(term, Property) else set()
+    for number, place in enumerate(places if wanted else ()):
+        kind = world.structure.schema.type_of(*place).kind if place else None
+        kind = Kind.DATE if kind is Kind.TIMESTAMP else kind
+        fits[number], differs[number] = kind in wanted, kind not in wanted
+    return fits, differs
+
+
+def _in_comment(term: OntologyTerm, candidates: Sequence[Body], known: _Bodies, bodies: NDArray[np.int64]) -> Floats:
+    """The share of a name's words that the term's comments use, for the name that they use most of."""
+    said = {word for comment in term.comments for word in words(comment)} - SAYS_LITTLE
+    if not said:
+        return np.zeros(len(bodies), np.float32)
+    scores = []
+    for name in known.names.names:
+        own = [word for word in words(name) if word not in SAYS_LITTLE and len(word) > 2]
+        scores.append(sum(word in said for word in own) / len(own) if own else 0.0)
+    groups = known.names.by_group(np.array(scores, np.float32), bodies)
+    return np.asarray(groups[:, [Group.OBJECT_COLUMN, Group.SUBJECT_TABLE, Group.CODE_VALUE]].max(axis=1))
+
+
+def _compared(candidates: Sequence[Candidates], pairs: Sequence[_Pair], known: _Bodies) -> None:
+    """Fill in how far a rule's names fit a term better than they fit any other term of its kind."""
+    for column, scores in ((_PAIR.index("letters: before other terms"), "letters"),
+                           (_PAIR.index("meaning: before other terms"), "meaning")):  # fmt: skip
+        for kind in (True, False):
+            own = [n for n, one in enumerate(candidates) if isinstance(one.term, OntologyClass) is kind]
+            first = np.zeros(len(known.bodies), np.float32)
+            second = np.zeros(len(known.bodies), np.float32)
+            for n in own:
+                score, at = getattr(pairs[n], scores), pairs[n].bodies
+                second[at] = np.maximum(second[at], np.minimum(first[at], score))
+                first[at] = np.maximum(first[at], score)
+            for n in own:
+                score, at = getattr(pairs[n], scores), pairs[n].bodies
+                rival = np.where(score >= first[at], second[at], first[at])
+                pairs[n].features[:, column] = score - rival
+
+
+def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64]:
+    """The candidates that stay, in order of promise; those with examples in the order of their likelihood."""
+    alive = np.flatnonzero(known.sizes[pair.bodies] > 0)
+    if not len(alive):
+        return np.zeros(0, np.int64)
+    column = {name: number for number, name in enumerate(_PAIR)}
+    ends = pair.features[:, [column[f"letters: {end} table"] for end in ("domain", "range")]].sum(axis=1)
+    promise = 7.0 * np.maximum(pair.letters, 0.8 * pair.meaning) + 2.0 * ends - known.length[pair.bodies]
+    promise += 3.0 * known.known[pair.bodies, _BODY.index("subject key")]
+    promise += pair.features[:, column["datatype fits"]] + pair.features[:, column["looks as named"]]
+    if one.likelihood is not None:
+        promise = promise + one.likelihood
+    return alive[np.argsort(-promise[alive], kind="stable")[:MOST]]
+
+
+def _term_features(term: OntologyTerm, ontology: Ontology, pool: int, letters: Floats, meaning: Floats) -> Floats:
+    as_property = term if isinstance(term, Property) else None
+    kind = as_property.kind if as_property else None
+    return np.array(
+        [
+            kind is PropertyKind.OBJECT,
+            kind is PropertyKind.EITHER,
+            bool(as_property and as_property.domains),
+            bool(as_property and as_property.ranges),
+            bool(term.parents),
+            any(term.iri in other.parents for other in ontology.terms),
+            np.log1p(pool) / 4.0,
+            letters.max(initial=0.0),
+            meaning.max(initial=0.0),
+        ],
+        np.float32,
+    )
+
+
+def _evidence(one: Candidates, chosen: NDArray[np.int64]) -> Floats:
+    """The features of evidence, none first: (1 + hypotheses, features)."""
+    found = np.zeros((1 + len(chosen), len(_EVIDENCE)), np.float32)
+    if one.examples:
+        found[:, 0], found[:, 1] = 1.0, np.log1p(one.examples) / 4.0
+        assert one.derived is not None
+        assert one.likelihood is not None
+        found[1:, 2], found[1:, 3] = one.derived[chosen], np.maximum(one.likelihood[chosen], -30.0) / 5.0
+        found[0, 3] = -6.0
+    if one.lift is not None and len(chosen):
+        found[:, 4], found[1:, 5] = 1.0, np.maximum(one.lift[chosen] - one.lift[chosen].max(), -20.0) / 5.0
+    return found
+
+
+def _turned_round(known: _Bodies) -> list[int]:
+    """For each rule the place of the one with its arguments turned round; -1 if there is none, or it is a class's."""
+    places = {_ends_and_rows(body.of("_")): number for number, body in enumerate(known.bodies)}
+    found = []
+    for body in known.bodies:
+        rule = body.of("_")
+        found.append(-1 if len(rule.arguments) == 1 else places.get(_ends_and_rows(rule, turned=True), -1))
+    return found
+
+
+def _ends_and_rows(rule: Rule, *, turned: bool = False) -> tuple[object, ...]:
+    """A rule up to the order of its columns and the names of its inner variables."""
+    named: dict[Variable, str] = {}
+    arguments = rule.arguments[::-1] if turned else rule.arguments
+    for number, argument in enumerate(arguments):
+        named[argument] = f"head{number}"
+    atoms = []
+    for atom in rule.body:
+        columns: list[tuple[str, object]] = []
+        for column, term in sorted(atom.columns, key=lambda pair: pair[0]):
+            if isinstance(term, Variable):
+                columns.append((column, named.setdefault(term, "inner")))
+            else:
+                columns.append((column, (term.kind, term.value) if isinstance(term, Constant) else None))
+        atoms.append((atom.table, tuple(columns)))
+    return len(rule.arguments), frozenset(atoms), rule.definitions

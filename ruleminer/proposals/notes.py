@@ -1,0 +1,69 @@
+"""What did not fit, told in a line each: tables that are gone, candidates that were cut, rules that were refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ruleminer.dataset import Dataset
+from ruleminer.errors import InputError
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.pool import Pool
+from ruleminer.sources.database import Database
+
+
+def misfits(dataset: Dataset, database: Database) -> list[str]:
+    """What the dataset's tables have that the live database has not."""
+    live, notes = database.schema, []
+    unreadable = dict(live.unreadable)
+    wanted = [table.name for table in dataset.schema.tables]
+    missing = [name for name in wanted if name not in live and name not in unreadable]
+    where = f"{database.safe_url}{f', schema {live.name}' if live.name else ''}"
+    if len(missing) == len(wanted):
+        raise InputError(
+            f"none of the {len(wanted)} tables of the run is in {where}: is this the right database, "
+            "and the right ‹schema›?"
+        )
+    if not any(name in live for name in wanted):
+        raise InputError(
+            f"none of the {len(wanted)} tables of the run can be read in {where}: has this user the right?"
+        )
+    if missing:
+        some = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        count = "1 table of the run is" if len(missing) == 1 else f"{len(missing)} tables of the run are"
+        notes.append(
+            f"{count} not in the database: {some}; rules on {'it' if len(missing) == 1 else 'them'} are left out"
+        )
+    for name, reason in unreadable.items():
+        notes.append(f"table {name} cannot be read ({reason}); rules on it are left out")
+    for table in dataset.schema.tables:
+        if table.name in live:
+            here = {column.name for column in live.table(table.name).columns}
+            gone = [column.name for column in table.columns if column.name not in here]
+            if gone:
+                notes.append(f"table {table.name} has no column {', '.join(gone)} any more; rules on it are left out")
+    return notes
+
+
+def cut_candidates(dataset: Dataset) -> list[str]:
+    """How many facts have more rules than were kept."""
+    cut = dataset.manifest.get("cut", {}).get("facts", 0)
+    if not cut:
+        return []
+    return [
+        f"{cut:,} facts of the run have more candidates than extraction kept (max-candidates): rules beyond count as "
+        "if they did not derive them"
+    ]
+
+
+def refusals(pools: Mapping[str, Pool], derivations: Derivations) -> list[str]:
+    """Why some rules could not be run, and how many."""
+    reasons: dict[str, int] = {}
+    for pool in pools.values():
+        for rule in pool.rules:
+            reason = derivations.refusal(rule)
+            if reason and reason != derivations.lost:
+                reasons[reason] = reasons.get(reason, 0) + 1
+    return [
+        f"{count} rule{'s' if count > 1 else ''} could not be run: {reason}"
+        for reason, count in sorted(reasons.items())
+    ]

@@ -1,0 +1,203 @@
+"""The rules that compete for a predicate: those that derive some example of it, and those the model would write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ruleminer.dataset import Dataset
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.rules.body import Body
+from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.structure import Structure
+
+Bools = NDArray[np.bool_]
+Arguments = tuple[str, ...]
+Spaces = tuple[Place | None, ...]
+"""Of each argument of a fact: the key that it is a value of, if that is known; actor 105 is not customer 105."""
+
+EXTRACTED, MODEL, REFINED, GUESS = "extraction", "model", "refinement", "guess"
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Rules of one predicate, and which of its examples each derives."""
+
+    predicate: str
+    positives: tuple[Arguments, ...]
+    negatives: tuple[Arguments, ...]
+    drawn: Bools  # which negatives nobody gave: extraction drew them
+    rules: tuple[Rule, ...]
+    bodies: tuple[Body, ...]  # of the rules, which is what tells them apart
+    origin: tuple[str, ...]  # where each rule comes from
+    covers: Bools  # (rules, positives)
+    hits: Bools  # (rules, negatives)
+    spaces: tuple[Spaces, ...] = ()  # of the positives and then of the negatives, where any is known
+    asked: Bools | None = None  # which positives are answers to questions: we chose them, nobody drew them
+
+    @property
+    def given(self) -> Bools:
+        """Which positives somebody drew from what is meant."""
+        return np.ones(len(self.positives), bool) if self.asked is None else ~self.asked
+
+    def only(self, keep: Sequence[int]) -> Pool:
+        """The pool with these rules only."""
+        return replace(
+            self,
+            rules=tuple(self.rules[i] for i in keep),
+            bodies=tuple(self.bodies[i] for i in keep),
+            origin=tuple(self.origin[i] for i in keep),
+            covers=self.covers[list(keep)],
+            hits=self.hits[list(keep)],
+        )
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """A fact and the rules that derive it, without their heads: those are whatever predicate it is an example of."""
+
+    arguments: Arguments
+    bodies: tuple[Body, ...]
+    spaces: Spaces = ()
+
+
+def pool_of(
+    predicate: str,
+    positives: Sequence[CandidateSet],
+    negatives: Sequence[CandidateSet] = (),
+    drawn: Sequence[bool] | None = None,
+) -> Pool:
+    """The pool of the rules that derive at least one positive."""
+    place: dict[Body, int] = {}
+    for one in positives:
+        for body in one.bodies:
+            place.setdefault(body, len(place))
+    covers = np.zeros((len(place), len(positives)), bool)
+    hits = np.zeros((len(place), len(negatives)), bool)
+    for matrix, facts in ((covers, positives), (hits, negatives)):
+        for column, one in enumerate(facts):
+            for body in one.bodies:
+                row = place.get(body)
+                if row is not None:
+                    matrix[row, column] = True
+    return Pool(
+        predicate,
+        tuple(one.arguments for one in positives),
+        tuple(one.arguments for one in negatives),
+        np.array(drawn if drawn is not None else [False] * len(negatives), bool),
+        tuple(body.of(predicate) for body in place),
+        tuple(place),
+        (EXTRACTED,) * len(place),
+        covers,
+        hits,
+        _spaces([*positives, *negatives]),
+    )
+
+
+def _spaces(facts: Sequence[CandidateSet]) -> tuple[Spaces, ...]:
+    return tuple(one.spaces for one in facts) if any(any(one.spaces) for one in facts) else ()
+
+
+@dataclass(frozen=True)
+class Known:
+    """The facts of a predicate in a dataset."""
+
+    positives: list[CandidateSet]
+    negatives: list[CandidateSet]
+    drawn: list[bool]  # of the negatives
+
+
+def dataset_pools(dataset: Dataset) -> dict[str, Pool]:
+    """The pools of all predicates of a dataset."""
+    return {
+        predicate: pool_of(predicate, known.positives, known.negatives, known.drawn)
+        for predicate, known in candidate_sets(dataset).items()
+        if known.positives
+    }
+
+
+def candidate_sets(dataset: Dataset) -> dict[str, Known]:
+    """The facts of a dataset with their candidates, by predicate."""
+    bodies = {number: Body(rule) for number, rule in dataset.parsed_rules.items()}
+    sides: dict[str, Known] = {}
+    for fact in dataset.facts_with_rules():
+        candidates = CandidateSet(fact.arguments, tuple(bodies[number] for number in fact.rules), fact.spaces)
+        known = sides.setdefault(fact.predicate, Known([], [], []))
+        if fact.positive:
+            known.positives.append(candidates)
+        else:
+            known.negatives.append(candidates)
+            known.drawn.append(fact.drawn)
+    return dict(sorted(sides.items()))
+
+
+def with_rules(
+    pools: Sequence[Pool], more: Sequence[Iterable[Rule]], origin: str, derivations: Derivations
+) -> list[Pool]:
+    """Each pool with more rules, whose examples the database is asked for."""
+    fresh = [_unknown(pool, rules) for pool, rules in zip(pools, more, strict=True)]
+    asked = [
+        (rule, (*pool.positives, *pool.negatives))
+        for pool, rules in zip(pools, fresh, strict=True)
+        for rule in rules.values()
+    ]
+    answers = iter(derivations.coverage(asked))
+    structure = derivations.structure
+    return [
+        _extended(
+            pool,
+            [(body, rule, _of_its_spaces(pool, rule, next(answers), structure)) for body, rule in rules.items()],
+            origin,
+        )
+        for pool, rules in zip(pools, fresh, strict=True)
+    ]
+
+
+def _of_its_spaces(pool: Pool, rule: Rule, derived: list[bool] | None, structure: Structure) -> list[bool] | None:
+    """Which examples a rule derives that are things of the spaces from which it takes its arguments."""
+    if derived is None or not pool.spaces:
+        return derived
+    own = [{space.key for place in rule.places_of(v) if (space := structure.space(place))} for v in rule.arguments]
+    fits = (
+        all(space is None or space in known for space, known in zip(spaces, own, strict=False))
+        for spaces in pool.spaces
+    )
+    return [yes and fit for yes, fit in zip(derived, fits, strict=True)]
+
+
+def _unknown(pool: Pool, more: Iterable[Rule]) -> dict[Body, Rule]:
+    """The rules of the pool's predicate that it has not."""
+    found: dict[Body, Rule] = {}
+    known = set(pool.bodies)
+    for rule in more:
+        body = Body(rule)
+        if rule.predicate == pool.predicate and body not in known:
+            found.setdefault(body, rule)
+    return found
+
+
+def _extended(pool: Pool, more: Sequence[tuple[Body, Rule, list[bool] | None]], origin: str) -> Pool:
+    """The pool with rules that derive these examples; those that the database refuses stay out."""
+    usable = [(body, rule, derived) for body, rule, derived in more if derived is not None]
+    if not usable:
+        return pool
+    bodies, rules, derived = zip(*usable, strict=True)
+    covers = np.array(derived, bool).reshape(len(usable), -1)
+    return replace(
+        pool,
+        rules=(*pool.rules, *rules),
+        bodies=(*pool.bodies, *bodies),
+        origin=(*pool.origin, *([origin] * len(usable))),
+        covers=np.concatenate([pool.covers, covers[:, : len(pool.positives)]]),
+        hits=np.concatenate([pool.hits, covers[:, len(pool.positives) :]]),
+    )
+
+
+def rule_pool(predicate: str, rules: Sequence[Rule], origin: str) -> Pool:
+    """A pool of rules without any example."""
+    nothing = np.zeros((len(rules), 0), bool)
+    bodies = tuple(map(Body, rules))
+    return Pool(predicate, (), (), np.zeros(0, bool), tuple(rules), bodies, (origin,) * len(rules), nothing, nothing)

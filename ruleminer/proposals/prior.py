@@ -1,0 +1,250 @@
+"""What speaks for a rule before any example: how short it is, and how well its names and structure fit.
+
+Description length is the cost, in nats, of choosing the rule among all of its kind: which tables, which of their
+columns, which of a column's values. It is what keeps the size principle honest: a filter on a name that one row has
+makes the extension tiny, but had as many values to choose from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, PropertyKind, local_name
+from ruleminer.proposals.names import iri_words, name_fit, telling_names
+from ruleminer.rules.lexical import lexical_form
+from ruleminer.rules.transformations import TRANSFORMATIONS
+from ruleminer.rules.values import Constant, Empty, Place, Rule, Transformed, Variable
+from ruleminer.sources.schema import Column, Schema, Table
+from ruleminer.structure.words import best_likeness
+
+UNLINKED = 1.5  # nats for a join that no foreign key explains
+RESTRICTED = 4.0  # nats for a class of those rows of a table that a link leads to: mostly all rows are meant
+_CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
+_CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
+VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
+
+
+@dataclass(frozen=True, slots=True)
+class PriorWeights:
+    """How much each reason counts, in nats. The names' share fades as examples come in."""
+
+    length: float = 1.1
+    names: float = 7.0
+    ends: float = 2.0  # names of the domain and range at a property's two ends
+    keys: float = 2.0  # entities stand in keys, values elsewhere
+    spelled: float = 6.0  # the words of an IRI name the table that fills it in: …/album/{}
+    fade: float = 60.0  # examples after which names weigh half
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The parts of a rule's log prior; higher is better."""
+
+    length: float  # its description length, as cost
+    names: float  # 0 to 1
+    ends: float
+    keys: float
+    spelled: float = 0.0  # 0 to 1; 0 where no argument is an IRI
+    conditions: int = 0  # on constants, or on being linked to, that no name calls for
+    whole: bool = False  # all rows of a table under its own key, or one whole column of them
+
+    def total(self, weights: PriorWeights, examples: int) -> float:
+        """The log prior, up to a constant."""
+        lasting = -weights.length * self.length + weights.keys * self.keys + weights.spelled * self.spelled
+        share = 1.0 / (1.0 + examples / weights.fade)
+        return lasting + share * (weights.names * self.names + weights.ends * self.ends)
+
+
+class PriorOf:
+    """Priors of rules about one ontology and schema."""
+
+    def __init__(self, ontology: Ontology, schema: Schema, distinct: Mapping[Place, int]) -> None:
+        self.ontology, self.schema, self.distinct = ontology, schema, distinct
+        self._tables = math.log(max(2, sum(1 for table in schema.tables if table.rows != 0)))
+        self._keys, self._links = schema.keys, dict(schema.links)
+        self._leads = {start: end.table for start, end in self._links.items() if start not in self._keys}
+        self._views = {table.name for table in schema.tables if table.is_view}
+        self._titles: dict[str, tuple[str, ...]] = {}
+        self._column_costs = {
+            (table.name, column.name): cost for table in schema.tables for column, cost in self._costs(table)
+        }
+
+    def prior(self, rule: Rule) -> Prior:
+        """The prior of one rule."""
+        term = self.ontology.find(rule.predicate)
+        return Prior(
+            self.description_length(rule),
+            self.names(rule),
+            self._ends(term, rule),
+            self._key_fit(term, rule),
+            self._spelled_fit(rule),
+            self._conditions(term, rule),
+            self._is_whole(rule),
+        )
+
+    def names(self, rule: Rule) -> float:
+        """How well the rule's names fit its predicate, from 0 to 1."""
+        return name_fit(self._titles_of(self.ontology.find(rule.predicate)), rule, self._leads)
+
+    def telling_names(self, rule: Rule) -> list[str]:
+        """The names of a rule that `names` compares with its predicate."""
+        return telling_names(rule, self._leads)
+
+    def titles(self, term: OntologyTerm) -> tuple[str, ...]:
+        """What a term goes by: its name and labels."""
+        return self._titles_of(term)
+
+    def description_length(self, rule: Rule) -> float:
+        """The cost of writing the rule down, in nats."""
+        cost = 0.0
+        for atom in rule.body:
+            cost += self._tables + (VIEWED if atom.table in self._views else 0.0)
+            for column, term in atom.columns:
+                cost += self._column_costs.get((atom.table, column), self._tables)
+                if isinstance(term, Empty):
+                    cost += math.log(2)
+                if isinstance(term, Constant):
+                    cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
+        cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
+        for _, concat in rule.definitions:
+            cost += math.log(2) * len(concat.parts)
+            cost += sum(map(transformation_cost, concat.transformations))
+        return cost + (RESTRICTED if self._restricted(self.ontology.find(rule.predicate), rule) else 0.0)
+
+    def _conditions(self, term: OntologyTerm, rule: Rule) -> int:
+        """How many conditions choose among the rows of the rule that the term's names do not call for."""
+        titles = self._titles_of(term)
+        named = (
+            best_likeness(titles, {position.place.column, lexical_form(constant.value)}) >= _CALLED_FOR
+            for position, constant in rule.constants
+        )
+        unnamed = sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)
+        unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
+        return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
+
+    def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
+        """Whether a class takes, of a table's rows, those that some link leads to, and no name calls for that."""
+        if not isinstance(term, OntologyClass):
+            return False
+        places = rule.places_of(rule.arguments[0])
+        if any(place in self._keys for place in places) or not all(place in self._links for place in places):
+            return False
+        names = {name for place in places for name in place}
+        return best_likeness(self._titles_of(term), names) < _CALLED_FOR
+
+    def _is_whole(self, rule: Rule) -> bool:
+        if len(rule.body) != 1 or rule.constants or _only_filled(rule):
+            return False
+        return any(place in self._keys for place in rule.places_of(rule.arguments[0]))
+
+    def _chance_joins(self, rule: Rule) -> int:
+        """Joins of columns that no foreign key relates: equal values may be chance there."""
+        return sum(len({self._identity(position.place) for position in join}) - 1 for join in rule.joins)
+
+    def _identity(self, place: Place) -> Place:
+        """The key that a column leads to, link by link; itself if it is no link."""
+        seen = {place}
+        while place in self._links and self._links[place] not in seen:
+            place = self._links[place]
+            seen.add(place)
+        return place
+
+    def _costs(self, table: Table) -> Iterator[tuple[Column, float]]:
+        """What it costs to choose a column: first whether one that names entities, then which."""
+        naming = {c.name for c in table.columns if (table.name, c.name) in self._keys | self._links.keys()}
+        for column in table.columns:
+            among = len(naming) if column.name in naming else len(table.columns) - len(naming)
+            yield column, math.log(2 * among)
+
+    def _titles_of(self, term: OntologyTerm) -> tuple[str, ...]:
+        if term.iri not in self._titles:
+            name = local_name(term.iri)
+            self._titles[term.iri] = tuple(dict.fromkeys((name, *term.labels)))
+        return self._titles[term.iri]
+
+    def _spelled_fit(self, rule: Rule) -> float:
+        """How well the words of IRIs name the tables and columns that fill them in, from 0 to 1."""
+        fits = [
+            best_likeness(iri_words(rule, argument), self._names_at(rule, argument))
+            for argument in rule.arguments
+            if (concat := rule.definition_of(argument)) is not None and concat.is_path
+        ]
+        return sum(fits) / len(fits) if fits else 0.0
+
+    def _names_at(self, rule: Rule, argument: Variable) -> set[str]:
+        """What the columns of an argument are called: by their tables, themselves, and where they lead."""
+        names = set()
+        for place in rule.places_of(argument):
+            names |= {place.table, place.column, *([self._links[place].table] if place in self._links else [])}
+        return names
+
+    def _ends(self, term: OntologyTerm, rule: Rule) -> float:
+        """How well the tables at a property's ends are named after its domain and range, from 0 to 1."""
+        if isinstance(term, OntologyClass):
+            return 0.0
+        fits = [self._end_fit(term.domains, rule, rule.arguments[0])]
+        if term.kind is PropertyKind.OBJECT:
+            fits.append(self._end_fit(term.ranges, rule, rule.arguments[1]))
+        return sum(fits) / len(fits)
+
+    def _end_fit(self, classes: Sequence[str], rule: Rule, argument: Variable) -> float:
+        titles: list[str] = []
+        for iri in classes:
+            found = self.ontology.get(iri)
+            if found:
+                titles += self._titles_of(found)
+        places = rule.places_of(argument)
+        tables = {place.table for place in places}
+        tables |= {self._links[place].table for place in places if place in self._links}
+        return best_likeness(titles, tables)
+
+    def _key_fit(self, term: OntologyTerm, rule: Rule) -> float:
+        """1 if entities stand in keys or links and values do not, −1 if the other way round."""
+        x = self._role(rule, rule.arguments[0])
+        if isinstance(term, OntologyClass):
+            return x
+        y = self._role(rule, rule.arguments[1])
+        if rule.variables_of(rule.arguments[0]) == rule.variables_of(rule.arguments[1]):
+            return -1.0  # both ends made of the very same columns: a thing related to its own number
+        if term.kind is PropertyKind.EITHER:
+            return (x + abs(y)) / 2
+        return (x + (y if term.kind is PropertyKind.OBJECT else -min(y, 0.5))) / 2
+
+    def _role(self, rule: Rule, argument: Variable) -> float:
+        """1 for a key, 0.4 for a link to one, −1 for a plain column; IRIs of several columns are as good as keys."""
+        concat = rule.definition_of(argument)
+        spelled = concat is not None and concat.is_path
+        places = rule.places_of(argument)
+        if any(place in self._keys for place in places) or (spelled and len(rule.variables_of(argument)) != 1):
+            return 1.0
+        return 0.4 if spelled or any(place in self._links for place in places) else -1.0
+
+
+def transformation_cost(part: Transformed) -> float:
+    """The cost of choosing a transformation among all there are, and its parameter, in nats."""
+    return math.log(len(TRANSFORMATIONS)) + sum(
+        math.log(_CHARACTERS) * len(one) if isinstance(one, str) else math.log(_NUMBERS) for one in part.parameters
+    )
+
+
+def _only_filled(rule: Rule) -> list[Place]:
+    """The columns of which the rule only asks that they are filled: their variable stands nowhere else."""
+    head = {variable for argument in rule.arguments for variable in rule.variables_of(argument)}
+    lone = (places for variable, places in rule.positions.items() if variable not in head)
+    return [places[0].place for places in lone if len(places) == 1]
+
+
+def _only_confirming(rule: Rule) -> list[set[str]]:
+    """Of the tables of which a property only asks that an argument stands in them: their names and the column's."""
+    if len(rule.arguments) < 2:
+        return []
+    ends = {variable for argument in rule.arguments for variable in rule.variables_of(argument)}
+    alone = (atom for atom in rule.body if len(atom.columns) == 1 and len(rule.body) > 1)
+    return [{atom.table, atom.columns[0][0]} for atom in alone if atom.columns[0][1] in ends]
+
+
+def constant_places(rules: Sequence[Rule]) -> list[Place]:
+    """The columns in which the rules choose a value."""
+    return list(dict.fromkeys(position.place for rule in rules for position, _ in rule.constants))

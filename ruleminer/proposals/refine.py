@@ -1,0 +1,94 @@
+"""Refinement: what do the examples of a rule have in common that its other facts have not?
+
+A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so, or where
+negatives contradict all others; to try every code with every template would drown it. So the best rules of a pool are
+looked at again, with the examples at hand: a column of few values that says the same for most of them makes a rule of
+its own, which then competes like the others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+
+from ruleminer.proposals.codes import code_columns
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.lexical import constant_of
+from ruleminer.rules.values import Atom, Constant, Rule, Variable
+from ruleminer.sources.schema import Column
+
+_BASES = 2  # rules that are looked at again
+_LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter
+_MOST = 60  # positives that are asked about
+_AGREE = 0.6  # share of them that must say the same; some may be wrong examples
+_PROBE = Variable("code")
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A rule of a pool with the value of a code as one more argument, asked for some of the positives."""
+
+    base: Rule
+    place: int
+    column: Column
+    facts: Sequence[tuple[str, ...]]
+
+    @property
+    def rule(self) -> Rule:
+        return replace(_with(self.base, self.place, self.column.name, _PROBE), arguments=(*self.base.arguments, _PROBE))
+
+    def refined(self, pairs: Set[tuple[tuple[str, ...], str]]) -> Rule | None:
+        """The rule with the value that most of the facts have, if most of them have it."""
+        said = Counter(value for _, value in pairs)
+        if not said:
+            return None
+        value, times = min(said.items(), key=lambda item: (-item[1], item[0]))
+        constant = constant_of(value, self.column.kind)
+        if times < _AGREE * len(self.facts) or constant is None:
+            return None
+        return _with(self.base, self.place, self.column.name, constant)
+
+
+def refinements(measured: Sequence[Measured], derivations: Derivations, weights: PriorWeights) -> list[list[Rule]]:
+    """For each pool: its best rules with one more condition on a code, as far as the positives agree on it."""
+    probes = [list(_probes(one, derivations, weights)) for one in measured]
+    answers = iter(derivations.companions([(probe.rule, probe.facts) for some in probes for probe in some]))
+    finer: list[list[Rule]] = []
+    for one, some in zip(measured, probes, strict=True):
+        told = [(probe, next(answers)) for probe in some]
+        # Of one that cannot be asked there is nothing to be learned.
+        found = dict.fromkeys(rule for probe, pairs in told if pairs and (rule := probe.refined(pairs)))
+        known = set(map(_shape, one.pool.rules)) if found else set()
+        finer.append([rule for rule in found if _shape(rule) not in known])
+    return finer
+
+
+def _probes(measured: Measured, derivations: Derivations, weights: PriorWeights) -> Iterator[_Probe]:
+    """The code columns of the atoms of the best rules."""
+    pool = measured.pool
+    if len(pool.positives) < _LEAST:
+        return
+    for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
+        derived = [fact for fact, yes in zip(pool.positives, pool.covers[base], strict=True) if yes]
+        if len(derived) < _LEAST or measured.sizes[base] <= len(derived):
+            continue
+        rule = pool.rules[base]
+        for place, atom in enumerate(rule.body):
+            used = {column for column, _ in atom.columns}
+            for column in code_columns(derivations.database.schema.table(atom.table), derivations):
+                if column.name not in used:
+                    yield _Probe(rule, place, column, derived[:_MOST])
+
+
+def _shape(rule: Rule) -> tuple[object, ...]:
+    """The rule whatever the order of its columns."""
+    return tuple((atom.table, frozenset(atom.columns)) for atom in rule.body), rule.definitions
+
+
+def _with(rule: Rule, place: int, column: str, term: Variable | Constant) -> Rule:
+    atom = rule.body[place]
+    wider = Atom(atom.table, (*atom.columns, (column, term)))
+    return replace(rule, body=(*rule.body[:place], wider, *rule.body[place + 1 :]))

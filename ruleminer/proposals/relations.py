@@ -1,0 +1,72 @@
+"""Which terms tell which others what they believe: the ontology's axioms as messages from one term to another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+import numpy as np
+
+from ruleminer.learn.decision_problem import Ints, Relation
+from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property
+
+_MOST = 40  # terms that share a parent or a domain: beyond, each hears of the next ones only
+
+_TOLD_BACK = {
+    Relation.DOMAIN: Relation.DOMAIN_OF,
+    Relation.RANGE: Relation.RANGE_OF,
+    Relation.DOMAIN_KIN: Relation.DOMAIN_OF_KIN,
+    Relation.RANGE_KIN: Relation.RANGE_OF_KIN,
+}
+
+
+def relations(terms: Sequence[OntologyTerm], ontology: Ontology) -> Ints:
+    """All messages of a round: (E, 3) of receiver, sender and relation, by the terms' places."""
+    place = {term.iri: number for number, term in enumerate(terms)}
+    found: dict[tuple[int, int, int], None] = {}
+    for receiver, sender, relation in _related(terms, ontology):
+        if receiver in place and sender in place and receiver != sender:
+            found[place[receiver], place[sender], int(relation)] = None
+    return np.array(list(found), np.int64).reshape(-1, 3)
+
+
+def _related(terms: Sequence[OntologyTerm], ontology: Ontology) -> Iterator[tuple[str, str, Relation]]:
+    below: dict[str, list[str]] = {}
+    starting: dict[str, list[str]] = {}
+    for term in terms:
+        for parent in term.parents:
+            below.setdefault(parent, []).append(term.iri)
+        if isinstance(term, OntologyClass):
+            for parent in term.parents:
+                yield term.iri, parent, Relation.PARENT
+                yield parent, term.iri, Relation.CHILD
+        else:
+            yield from _of_property(term, ontology)
+            for domain in term.domains:
+                starting.setdefault(domain, []).append(term.iri)
+    classes = {term.iri for term in terms if isinstance(term, OntologyClass)}
+    for members in below.values():
+        siblings = [one for one in members if one in classes]
+        for one, other in permutations(siblings[:_MOST], 2):
+            yield one, other, Relation.SIBLING
+    for members in starting.values():
+        for one, other in permutations(members[:_MOST], 2):
+            yield one, other, Relation.SAME_DOMAIN
+
+
+def _of_property(term: Property, ontology: Ontology) -> Iterator[tuple[str, str, Relation]]:
+    ends = ((term.domains, Relation.DOMAIN, Relation.DOMAIN_KIN), (term.ranges, Relation.RANGE, Relation.RANGE_KIN))
+    for declared, relation, of_kin in ends:
+        kin = {other for iri in declared for other in (*ontology.ancestors(iri), *ontology.descendants(iri))}
+        for iri in declared:
+            yield term.iri, iri, relation
+            yield iri, term.iri, _TOLD_BACK[relation]
+        for iri in sorted(kin - set(declared)):
+            yield term.iri, iri, of_kin
+            yield iri, term.iri, _TOLD_BACK[of_kin]
+    for other in term.inverses:
+        yield term.iri, other, Relation.INVERSE
+        yield other, term.iri, Relation.INVERSE
+    for other in term.parents:
+        yield term.iri, other, Relation.PARENT_PROPERTY
+        yield other, term.iri, Relation.CHILD_PROPERTY

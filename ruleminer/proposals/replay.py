@@ -1,0 +1,386 @@
+"""The user's decisions, replayed on measured pools: `applied` before all terms are decided, `upheld` after.
+
+A fact that holds or does not becomes a positive or negative of its term's pool, and the database is asked which rules
+derive it. Rejected rules leave the pool. A rule that the user keeps has no rivals, so that other terms learn from it as
+from something certain, and is chosen whatever they say; a term that has no rule here gets none. What the database no
+longer bears out is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ruleminer.errors import InputError
+from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
+from ruleminer.proposals.decide import Decision, decide
+from ruleminer.proposals.measure import Measure
+from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
+from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.body import Body
+from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Place, Rule
+from ruleminer.sources.schema import ForeignKey, Schema
+from ruleminer.structure.links import DiscoveredLink
+from ruleminer.structure.structure import Structure
+
+if TYPE_CHECKING:
+    from ruleminer.proposals.joint import Joint
+
+USER = "user"  # the origin of rules in the user's own words
+
+
+@dataclass(frozen=True)
+class Applied:
+    """Measured pools with what the user said of them."""
+
+    measured: Mapping[str, Measured]  # to decide: the rules that the user keeps stand alone
+    kept: Mapping[str, tuple[Measured, tuple[Rule, ...], str]]  # with their rivals, the rules, and the user's word
+    silent: Mapping[str, str]  # terms that get no rule, and why
+    notes: tuple[str, ...]
+
+
+@dataclass
+class Replay:
+    """Replays decisions in one database; what it said of a rule and a fact is asked once."""
+
+    measure: Measure
+    said: UserDecisions = field(default_factory=UserDecisions)
+    _derives: dict[tuple[Body, Arguments], bool] = field(default_factory=dict)
+    _unusable: dict[Body, str] = field(default_factory=dict)
+    # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
+    unanswered: set[object] = field(default_factory=set)
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The terms that the user knows a fact or a rule of."""
+        holding = {term for term, facts in self.said.facts.items() if Said.HOLDS in facts.values()}
+        return tuple(term for term in self.terms if term in holding or term in self.said.kept)
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """The terms that something was said of, as far as the ontology knows them."""
+        return tuple(term for term in self.said.terms if not self._unknown(term))
+
+    def _unknown(self, term: str) -> str:
+        try:
+            self.measure.ontology.find(term)
+        except InputError as problem:
+            return str(problem)
+        return ""
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """A line for each term that something was said of and that the ontology does not know."""
+        strange = {term: self._unknown(term) for term in self.said.terms if term not in self.terms}
+        return tuple(f"what you said of {term} is left out: {problem}" for term, problem in strange.items())
+
+    def of(self, said: UserDecisions) -> Replay:
+        """The same database's replay of other decisions: what was asked is known."""
+        return Replay(self.measure, said, self._derives, self._unusable)
+
+    def decided(
+        self, measured: Mapping[str, Measured], ranker: Ranker, applied: Applied | None = None
+    ) -> dict[str, Decision]:
+        """All terms decided together, as the user's word has it; `applied`, if at hand, spares us applying it."""
+        applied = applied or self.applied(measured)
+        return upheld(self._decide(applied, ranker), applied, ranker, self.measure)
+
+    def drafted(self, joint: Joint, applied: Applied) -> dict[str, Decision]:
+        """What the network decides of the terms that are not in `applied`: those that no example speaks for."""
+        found = self._decide(applied, Ranker.JOINT, joint.without(self._refused(joint)))
+        return {name: one for name, one in found.items() if name not in {*applied.measured, *applied.silent}}
+
+    def _decide(self, applied: Applied, ranker: Ranker, joint: Joint | None = None) -> dict[str, Decision]:
+        measure = self.measure
+        size_of = measure.derivations.union_size
+        return decide(
+            applied.measured, ranker, measure.weights, measure.ontology, size_of, measure.structure, joint
+        )  # fmt: skip
+
+    def _refused(self, joint: Joint) -> dict[str, set[Body]]:
+        """By term, the rules that the network may not choose: rejected, or derive a fact that does not hold."""
+        refused = {term: set(bodies) for term, bodies in self.said.rejected.items()}
+        denied = {term: [fact for fact, said in self.said.facts.get(term, {}).items() if said is Said.FAILS]
+                  for term in self.terms}  # fmt: skip
+        asked = [
+            (term, body.of(term), facts) for term, facts in denied.items() if facts for body in joint.offered(term)
+        ]
+        self.ask_ahead([(rule, facts) for _, rule, facts in asked])
+        for term, rule, facts in asked:
+            if any(self.derived(rule, facts)):
+                refused.setdefault(term, set()).add(Body(rule))
+        return refused
+
+    def applied(self, measured: Mapping[str, Measured]) -> Applied:
+        """The pools with the user's facts in them, without rejected rules and without rivals of those that are kept."""
+        found = dict(measured)
+        kept: dict[str, tuple[Measured, tuple[Rule, ...], str]] = {}
+        silent: dict[str, str] = {}
+        notes: list[str] = []
+        for term in self.terms:
+            decision = self.said.kept.get(term)
+            if decision is not None and decision.said is Said.NO_RULE:
+                silent[term] = "you said that the database has no rule for it"
+                found.pop(term, None)
+                continue
+            one = self._with_rules(term, found.get(term), decision, notes)
+            if one is None:
+                continue
+            one = self._without(one, term, silent)
+            if one is None:
+                del found[term]
+                continue
+            one = self._with_facts(one, self.said.facts.get(term, {}), notes)
+            found[term] = one
+            rules = [rule for rule in decision.rules if Body(rule) in one.pool.bodies] if decision else []
+            if decision is not None and rules:
+                kept[term] = one, tuple(rules), str(decision.said)
+                found[term] = _certain(one, rules)
+                notes += _contradictions(one, rules, term)
+            elif len(one.pool.positives) and not one.pool.covers.any():
+                notes.append(f"{term}: no rule in question derives any of the facts that you said hold")
+                silent[term] = "no rule in question derives any of the facts that you said hold"
+                del found[term]
+        return Applied(found, kept, silent, tuple(dict.fromkeys(notes)))
+
+    def _with_rules(
+        self, term: str, one: Measured | None, decision: UserDecision | None, notes: list[str]
+    ) -> Measured | None:
+        """The pool with the rules that the user keeps, those that can be run here."""
+        rules = decision.rules if decision else ()
+        fresh = [rule for rule in rules if one is None or Body(rule) not in one.pool.bodies]
+        for rule in fresh:
+            reason = self._refusal(rule)
+            if reason:
+                notes.append(f"{term}: the rule that you {_verb(decision)} no longer fits, {reason}: {rule_text(rule)}")
+                continue
+            one = self._with_rule(term, one, rule)
+        return one
+
+    def _refusal(self, rule: Rule) -> str:
+        """Why a rule cannot be proposed here."""
+        body = Body(rule)
+        if body not in self._unusable:
+            derivations = self.measure.derivations
+            size = derivations.size(rule)
+            reason = "for it derives nothing" if size == 0 else ""
+            if size is None:
+                reason = f"for it cannot be run ({derivations.refusal(rule) or derivations.lost})"
+            self._unusable[body] = reason
+        return self._unusable[body]
+
+    def _with_rule(self, term: str, one: Measured | None, rule: Rule) -> Measured:
+        measure = self.measure
+        alone = rule_pool(term, [rule], USER)
+        size, priors = np.array([float(measure.derivations.size(rule) or 0)]), tuple(measure.priors(alone))
+        if one is None:
+            return Measured(alone, size, priors, None, measure.rows)
+        pool = one.pool
+        derived = np.array([self.derived(rule, [*pool.positives, *pool.negatives])], bool)
+        wider = replace(
+            pool,
+            rules=(*pool.rules, rule),
+            bodies=(*pool.bodies, Body(rule)),
+            origin=(*pool.origin, USER),
+            covers=np.concatenate([pool.covers, derived[:, : len(pool.positives)]]),
+            hits=np.concatenate([pool.hits, derived[:, len(pool.positives) :]]),
+        )
+        return replace(
+            one,
+            pool=wider,
+            sizes=np.concatenate([one.sizes, size]),
+            priors=(*one.priors, *priors),
+            model=None if one.model is None else np.append(one.model, np.min(one.model)),
+            lift=None if one.lift is None else np.append(one.lift, np.median(one.lift)),
+            reaches=None if one.reaches is None else np.concatenate([one.reaches, size]),
+            coherence=None if one.coherence is None else np.append(one.coherence, 0.0),
+        )
+
+    def _without(self, one: Measured, term: str, silent: dict[str, str]) -> Measured | None:
+        """The pool without rejected rules; None if none is left."""
+        rejected = self.said.rejected.get(term, {})
+        left = [i for i, body in enumerate(one.pool.bodies) if body not in rejected]
+        if not left:
+            silent[term] = "you rejected every rule that came into question"
+            return None
+        return one if len(left) == len(one.pool.rules) else one.only(left)
+
+    def _with_facts(self, one: Measured, facts: Mapping[Arguments, Said], notes: list[str]) -> Measured:
+        """The pool with the facts that the user was sure of, in place of what examples say of them."""
+        sure = {fact: said is Said.HOLDS for fact, said in facts.items() if said is not Said.UNKNOWN}
+        if not sure:
+            return one
+        pool = _without_facts(one.pool, sure)
+        derived = np.array([self.derived(rule, list(sure)) for rule in pool.rules], bool).reshape(-1, len(sure))
+        holds = np.array(list(sure.values()), bool)
+        term = pool.predicate
+        nowhere: Spaces = (None,) * len(pool.rules[0].arguments)
+        before = pool.spaces or (nowhere,) * (len(pool.positives) + len(pool.negatives))
+        spaces = (
+            *before[: len(pool.positives)],
+            *(nowhere for yes in holds if yes),
+            *before[len(pool.positives) :],
+            *(nowhere for yes in holds if not yes),
+        )
+        for fact, yes, any_ in zip(sure, holds, np.asarray(derived.any(axis=0)), strict=True):
+            if yes and not any_:
+                notes.append(f"{term}({', '.join(fact)}), which you said holds, is derived by no rule in question")
+        return replace(
+            one,
+            pool=replace(
+                pool,
+                positives=(*pool.positives, *(fact for fact, yes in sure.items() if yes)),
+                negatives=(*pool.negatives, *(fact for fact, yes in sure.items() if not yes)),
+                drawn=np.concatenate([pool.drawn, np.zeros(int((~holds).sum()), bool)]),
+                covers=np.concatenate([pool.covers, derived[:, holds]], axis=1),
+                hits=np.concatenate([pool.hits, derived[:, ~holds]], axis=1),
+                asked=np.concatenate([~pool.given, np.ones(int(holds.sum()), bool)]),
+                spaces=spaces if pool.spaces else (),
+            ),
+        )
+
+    def derived(self, rule: Rule, facts: Sequence[Arguments]) -> list[bool]:
+        """Which facts the rule derives; none where it cannot be asked."""
+        self.ask_ahead([(rule, facts)])
+        body = Body(rule)
+        return [self._derives.get((body, fact), False) for fact in facts]
+
+    def ask_ahead(self, asked: Sequence[tuple[Rule, Sequence[Arguments]]]) -> None:
+        """Ask which of these facts the rules beside them derive, as far as it is not known, many at a time."""
+        open_ = []
+        for rule, facts in asked:
+            body = Body(rule)
+            fresh = [
+                fact
+                for fact in dict.fromkeys(facts)
+                if (body, fact) not in self._derives and (body, fact) not in self.unanswered
+            ]
+            if fresh:
+                open_.append((body, rule, fresh))
+        if not open_:
+            return
+        answers = self.measure.derivations.coverage([(rule, facts) for _, rule, facts in open_])
+        for (body, _, facts), answer in zip(open_, answers, strict=True):
+            if answer is None:
+                self.unanswered.update((body, fact) for fact in facts)
+            else:
+                self._derives.update(((body, fact), bool(yes)) for fact, yes in zip(facts, answer, strict=True))
+
+    def ask_for(self, measured: Mapping[str, Measured]) -> None:
+        """Ask in one go for all that `applied` will ask."""
+        asked: list[tuple[Rule, Sequence[Arguments]]] = []
+        for term, facts in self.said.facts.items():
+            if term in measured:
+                asked += [(rule, list(facts)) for rule in measured[term].pool.rules]
+        self.ask_ahead(asked)
+
+
+def upheld(
+    decisions: Mapping[str, Decision], applied: Applied, ranker: Ranker, measure: Measure
+) -> dict[str, Decision]:
+    """The decisions with the rules that the user keeps in the place of any others, their rivals beside them."""
+    found = dict(decisions)
+    for term, (measured, rules, word) in applied.kept.items():
+        ranking = rank(_rankable(measured), Ranker.EVIDENCE if ranker is Ranker.COVERAGE else ranker, measure.weights)
+        chosen = tuple(measured.pool.bodies.index(Body(rule)) for rule in rules)
+        ranking = replace(ranking, ranker=ranker, chosen=chosen, chosen_posterior=1.0)
+        found[term] = Decision(measured, ranking, 1.0, word)
+    return found
+
+
+def united(structure: Structure, said: UserDecisions, notes: list[str]) -> Structure:
+    """The structure with a link for every two columns that the user said name the same kind of thing."""
+    more: dict[str, list[ForeignKey]] = {}
+    links = []
+    for line in said.same_spaces:
+        start, end = (place_in(text.strip(), structure.schema) for text in (*line.about.split(" = ", 1), "")[:2])
+        if start is None or end is None:
+            notes.append(f"{line.about}: said to be the same kind of thing, but the database has no such column now")
+        elif structure.space(start) is None or structure.space(start) != structure.space(end):
+            more.setdefault(start.table, []).append(ForeignKey((start.column,), end.table, (end.column,)))
+            links.append(DiscoveredLink(*start, *end, float("inf"), ("the user says so",)))
+    if not links:
+        return structure
+    tables = tuple(
+        replace(table, foreign_keys=(*table.foreign_keys, *more.get(table.name, ())))
+        for table in structure.schema.tables
+    )
+    return replace(structure, schema=replace(structure.schema, tables=tables), links=(*structure.links, *links))
+
+
+def place_in(text: str, schema: Schema) -> Place | None:
+    """`table.column`, where both may hold dots."""
+    for cut in (at for at, character in enumerate(text) if character == "."):
+        table, column = text[:cut], text[cut + 1 :]
+        if table in schema and any(one.name == column for one in schema.table(table).columns):
+            return Place(table, column)
+    return None
+
+
+def _certain(one: Measured, rules: Sequence[Rule]) -> Measured:
+    """The pool with these rules only, and with those of its positives that they derive."""
+    alone = one.only([one.pool.bodies.index(Body(rule)) for rule in rules])
+    pool = alone.pool
+    derived = np.asarray(pool.covers.any(axis=0))
+    fewer = replace(
+        pool,
+        positives=tuple(fact for fact, yes in zip(pool.positives, derived, strict=True) if yes),
+        covers=pool.covers[:, derived],
+        asked=None if pool.asked is None else pool.asked[derived],
+        spaces=_spaces(pool, derived, np.ones(len(pool.negatives), bool)),
+    )
+    return replace(alone, pool=fewer)
+
+
+def _rankable(one: Measured) -> Measured:
+    """The same; without its positives if no rule derives any that somebody gave."""
+    pool = one.pool
+    if not pool.given.any() or pool.covers[:, pool.given].any():
+        return one
+    none = np.zeros((len(pool.rules), 0), bool)
+    spaces = pool.spaces[len(pool.positives) :]
+    return replace(one, pool=replace(pool, positives=(), covers=none, asked=None, spaces=spaces))
+
+
+def _spaces(pool: Pool, positives: Bools, negatives: Bools) -> tuple[Spaces, ...]:
+    """The spaces of some of a pool's positives and negatives, where any is known."""
+    kept = [*positives, *negatives]
+    return tuple(one for one, yes in zip(pool.spaces, kept, strict=True) if yes) if pool.spaces else ()
+
+
+def _without_facts(pool: Pool, facts: Mapping[Arguments, bool]) -> Pool:
+    """The pool without what examples say of these facts: the user's word comes in its place."""
+    keep = np.array([fact not in facts for fact in pool.positives], bool)
+    spare = np.array([fact not in facts for fact in pool.negatives], bool)
+    if keep.all() and spare.all():
+        return pool
+    return replace(
+        pool,
+        positives=tuple(fact for fact, yes in zip(pool.positives, keep, strict=True) if yes),
+        negatives=tuple(fact for fact, yes in zip(pool.negatives, spare, strict=True) if yes),
+        drawn=pool.drawn[spare],
+        covers=pool.covers[:, keep],
+        hits=pool.hits[:, spare],
+        asked=None if pool.asked is None else pool.asked[keep],
+        spaces=_spaces(pool, keep, spare),
+    )
+
+
+def _contradictions(one: Measured, rules: Sequence[Rule], term: str) -> list[str]:
+    """The user's facts that the rules they keep are at odds with."""
+    pool = one.pool
+    chosen = [pool.bodies.index(Body(rule)) for rule in rules]
+    covered, hit = np.asarray(pool.covers[chosen].any(axis=0)), np.asarray(pool.hits[chosen].any(axis=0))
+    missed = [f for f, yes, given in zip(pool.positives, covered, pool.given, strict=True) if not yes and not given]
+    denied = [f for f, yes, drawn in zip(pool.negatives, hit, pool.drawn, strict=True) if yes and not drawn]
+    notes = [f"{term}({', '.join(f)}), which you said holds, is not derived by the rule that you keep" for f in missed]
+    return notes + [f"{term}({', '.join(f)}) does not hold, but the rule that you keep derives it" for f in denied]
+
+
+def _verb(decision: UserDecision | None) -> str:
+    return str(decision.said) if decision else "keep"

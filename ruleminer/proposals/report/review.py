@@ -1,0 +1,200 @@
+"""What a reviewer looks at first: proposals in order of doubt, each with its place in the report."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from ruleminer.proposals.proposal import Proposal, Proposals, Status
+
+if TYPE_CHECKING:
+    from ruleminer.validation.validate import QueryResult
+
+_SURE, _LIKELY = 0.95, 0.8
+
+
+class Trust(StrEnum):
+    """How far a proposal can be relied on."""
+
+    DOUBTFUL = "doubtful"
+    LIKELY = "likely"
+    SURE = "sure"
+    GUESSED = "guessed"
+    NOTHING = "nothing"
+
+    @property
+    def meaning(self) -> str:
+        """In words, for a legend."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Trust.DOUBTFUL: f"below {_LIKELY:.0%}: look closely",
+    Trust.LIKELY: f"{_LIKELY:.0%} to {_SURE:.0%}",
+    Trust.SURE: f"{_SURE:.0%} and above",
+    Trust.GUESSED: "drafted without examples",
+    Trust.NOTHING: "no rule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One predicate's place in the report."""
+
+    proposal: Proposal
+    anchor: str
+    trust: Trust
+    certainty: float | None  # the confidence; the posterior where nothing was calibrated
+    derived: int  # positives
+    hits: int  # negatives
+    agreeing: tuple[bool, ...]  # for each ranker's choice: is it the proposal?
+    remarks: tuple[str, ...]
+    query: QueryResult | None  # the query pair that asks for this predicate, if it was validated
+
+    @property
+    def rankers_differ(self) -> bool:
+        """Whether some ranker would propose something else."""
+        return not all(self.agreeing)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures on top of the report."""
+
+    predicates: int
+    proposed: int
+    rules: int
+    unions: int
+    facts: int | None
+    positives: int
+    certainty: float | None  # mean over what is proposed
+    calibrated: bool
+    trusts: dict[Trust, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How one ranker's choices compare with the proposals."""
+
+    ranker: str
+    same: int
+    different: tuple[Page, ...]
+    positives: int
+    negatives_hit: int
+
+
+def pages_of(proposals: Proposals, queries: Iterable[QueryResult] = ()) -> tuple[Page, ...]:
+    """All predicates, in the order a reviewer needs: least certain first, then guesses, then what has no rule."""
+    asked = {query.target: query for query in reversed(tuple(queries)) if query.target}
+    taken: set[str] = set()
+    pages = []
+    for proposal in sorted(proposals.proposals, key=_doubt):
+        certainty = None
+        if proposal.status is Status.PROPOSED:
+            certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
+        pages.append(
+            Page(
+                proposal,
+                _anchor(proposal.predicate, taken),
+                _trust(proposal, certainty),
+                certainty,
+                *_examples(proposal),
+                tuple(proposal.agrees(choice) for choice in proposal.choices),
+                _remarks(proposal),
+                asked.get(proposal.predicate),
+            )
+        )
+    return tuple(pages)
+
+
+def summary_of(proposals: Proposals, pages: Sequence[Page]) -> Summary:
+    """The figures of all pages together."""
+    proposed = proposals.proposed
+    certainties = [page.certainty for page in pages if page.certainty is not None]
+    sizes = [proposal.derives for proposal in proposed if proposal.derives is not None]
+    trusts = Counter(page.trust for page in pages)
+    return Summary(
+        predicates=len(pages),
+        proposed=len(proposed),
+        rules=sum(len(proposal.rules) for proposal in proposed),
+        unions=sum(len(proposal.rules) > 1 for proposal in proposed),
+        facts=sum(sizes) if sizes or not proposed else None,
+        positives=sum(proposal.positives for proposal in proposals.proposals),
+        certainty=sum(certainties) / len(certainties) if certainties else None,
+        calibrated=proposals.calibration is not None,
+        trusts={trust: trusts[trust] for trust in Trust},
+    )
+
+
+def agreement_of(proposals: Proposals, pages: Sequence[Page]) -> tuple[Agreement, ...]:
+    """Each ranker's choices beside what is proposed, over the predicates that have examples."""
+    rankers = dict.fromkeys(choice.ranker for proposal in proposals.proposed for choice in proposal.choices)
+    found = []
+    for ranker in rankers:
+        chosen = [
+            (page, choice, same)
+            for page in pages
+            if page.proposal.status is Status.PROPOSED
+            for choice, same in zip(page.proposal.choices, page.agreeing, strict=True)
+            if choice.ranker == ranker
+        ]
+        found.append(
+            Agreement(
+                ranker,
+                sum(same for _, _, same in chosen),
+                tuple(page for page, _, same in chosen if not same),
+                sum(choice.positives_derived for _, choice, _ in chosen),
+                sum(choice.negatives_hit for _, choice, _ in chosen),
+            )
+        )
+    return tuple(found)
+
+
+_STATUSES = (Status.PROPOSED, Status.GUESSED, Status.NOTHING)
+
+
+def _doubt(proposal: Proposal) -> tuple[int, float, str]:
+    certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
+    return _STATUSES.index(proposal.status), certainty, proposal.predicate
+
+
+def _trust(proposal: Proposal, certainty: float | None) -> Trust:
+    if certainty is None:
+        return Trust.GUESSED if proposal.status is Status.GUESSED else Trust.NOTHING
+    return Trust.SURE if certainty >= _SURE else Trust.LIKELY if certainty >= _LIKELY else Trust.DOUBTFUL
+
+
+def _examples(proposal: Proposal) -> tuple[int, int]:
+    """Positives derived and negatives hit by the whole proposal, as a ranker that chose the same counted them."""
+    for choice in filter(proposal.agrees, proposal.choices):
+        return choice.positives_derived, choice.negatives_hit
+    best = max(proposal.rules, key=lambda rule: rule.positives_derived, default=None)
+    return (best.positives_derived, best.negatives_hit) if best else (0, 0)
+
+
+def _remarks(proposal: Proposal) -> tuple[str, ...]:
+    remarks = []
+    if len(proposal.rules) > 1:
+        remarks.append(f"union of {len(proposal.rules)}")
+    if proposal.status is Status.PROPOSED and proposal.derives == 0:
+        remarks.append("derives nothing")
+    if proposal.status is Status.PROPOSED:
+        others = sum(not proposal.agrees(choice) for choice in proposal.choices)
+        if others:
+            remarks.append(f"{others} ranker{'s' if others > 1 else ''} differ{'' if others > 1 else 's'}")
+    return tuple(remarks)
+
+
+def _anchor(predicate: str, taken: set[str]) -> str:
+    """A name for links: letters, digits, `-` and `_` only, whatever the predicate is called."""
+    plain = f"p-{re.sub(r'[^A-Za-z0-9_-]+', '-', predicate)[:60]}"
+    anchor, number = plain, 1
+    while anchor in taken:
+        number += 1
+        anchor = f"{plain}-{number}"
+    taken.add(anchor)
+    return anchor

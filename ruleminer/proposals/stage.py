@@ -1,0 +1,190 @@
+"""`propose-mappings` from end to end: proposals, the mapping in every language, JSON and the report, in one folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ruleminer import notebook
+from ruleminer.dataset import Dataset, read_dataset
+from ruleminer.errors import InputError, RuleminerError
+from ruleminer.problem.decisions import read_decisions
+from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.scenario import open_scenario
+from ruleminer.progress import Progress, silent
+from ruleminer.proposals.files import mapping_texts, write_texts
+from ruleminer.proposals.identity import (
+    Datatypes,
+    IdentityPolicy,
+    check_overrides,
+    identity_policy,
+    mapping_of,
+    parse_iri_override,
+)
+from ruleminer.proposals.iri_columns import iri_columns
+from ruleminer.proposals.live_structure import live_structure
+from ruleminer.proposals.made_from import wishes
+from ruleminer.proposals.proposal import Proposals, Status
+from ruleminer.proposals.replay import united
+from ruleminer.proposals.report.page import write_report
+from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest, live_database, run_ontology
+from ruleminer.proposals.term_proposals import propose_terms
+from ruleminer.rules.mapping import refuse_illegal_terms
+from ruleminer.rules.values import Rule
+from ruleminer.run import Run
+from ruleminer.sources.database import Database
+from ruleminer.sources.schema import Schema
+from ruleminer.structure.structure import Structure
+from ruleminer.validation.reasoning import read_reasoner
+from ruleminer.validation.validate import ValidationResult, validate_mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What was proposed and where it was written."""
+
+    proposals: Proposals
+    folder: Path
+    files: tuple[Path, ...]
+    validation: ValidationResult | None
+
+    @property
+    def mapping(self) -> Path:
+        """The mapping as R2RML."""
+        return self.folder / "mapping.ttl"
+
+    @property
+    def report(self) -> Path:
+        """The page that shows why."""
+        return self.folder / "report.html"
+
+    def _repr_html_(self) -> str:
+        shown = self.proposals._repr_html_() + notebook.lines([f"Report: {self.report}", f"R2RML: {self.mapping}"])
+        return shown if self.validation is None else shown + self.validation._repr_html_()
+
+
+def propose_mappings(request: ProposeRequest, progress: Progress = silent) -> Delivery:
+    """Propose a mapping for a run against the live database, and write it down."""
+    run = Run.of(request.run)
+    folder = Path(request.out or run.proposals)
+    dataset = read_dataset(run)
+    ontology = run_ontology(request, dataset)
+    overrides = _checked(request, ontology, dataset.schema, folder)
+    with live_database(request, dataset) as database:
+        told: list[str] = []
+        said = read_decisions(run.decisions)
+        structure = united(live_structure(run, database, told), said, told)
+        proposals = propose_terms(request, dataset, ontology, database, structure, progress, said)
+        rules = mapped_rules(proposals, request.min_confidence)
+        mapped = map_rules(rules, ontology, database, structure, overrides, request.base, datatypes=request.datatypes)
+    files = write_texts(mapped.texts, folder)
+    validation, failure = _validated(request, folder / "mapping.ttl", dataset, mapped.schema, progress)
+    notes = (*told, *proposals.notes, *failure)
+    proposals = replace(proposals, identity=tuple(mapped.policy.lines()), notes=notes)
+    files += write_texts({"proposals.json": _json_text(proposals, mapped.policy, request, dataset, ontology)}, folder)
+    report = write_report(
+        proposals,
+        folder / "report.html",
+        title=f"Proposed mapping of {mapped.schema or run.folder.name}",
+        run=request.model or run,
+        ontology=ontology,
+        validation=validation,
+    )
+    return Delivery(proposals, folder, (*files, report), validation)
+
+
+def _checked(request: ProposeRequest, ontology: Ontology, schema: Schema, folder: Path) -> dict[str, str]:
+    """The user's IRI templates by name; what would be refused after the long work is refused here, before it."""
+    overrides = dict(parse_iri_override(text) for text in request.iris)
+    check_overrides(ontology, overrides, request.base, schema)
+    refuse_illegal_terms(term.iri for term in ontology.terms)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; choose a folder with ‹out›")
+    if request.scenario is not None:
+        scenario = open_scenario(request.scenario)
+        read_reasoner(scenario.ontology_path, request.reasoning)
+        if all(pair.disabled for pair in scenario.pairs):
+            raise InputError(f"{request.scenario}: has no query pair to validate with")
+    return overrides
+
+
+def mapped_rules(proposals: Proposals, min_confidence: float = MIN_CONFIDENCE) -> tuple[Rule, ...]:
+    """The rules that go into the mapping: of terms with examples, and of those that were decided surely enough.
+
+    What rankers that decide term by term make of a term without examples has no confidence: it is shown, not mapped.
+    """
+    return tuple(
+        rule
+        for one in proposals.proposals
+        if one.status is Status.PROPOSED
+        or (one.status is Status.GUESSED and one.confidence is not None and one.confidence >= min_confidence)
+        for rule in one.proposed_rules
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MappedRules:
+    """A mapping in every language, and how entities are named in it."""
+
+    texts: dict[str, str]
+    policy: IdentityPolicy
+    schema: str | None
+
+
+def map_rules(
+    rules: tuple[Rule, ...],
+    ontology: Ontology,
+    database: Database,
+    structure: Structure,
+    overrides: Mapping[str, str],
+    base: str | None,
+    settled: Mapping[tuple[str, ...], str] | None = None,
+    datatypes: str | None = None,
+) -> MappedRules:
+    """The rules in every language; entities are named as an earlier policy `settled` it, if there was one."""
+    whole = iri_columns(rules, ontology, database, structure)
+    policy = identity_policy(ontology, rules, overrides, base, structure, whole, settled)
+    kept_links = database.schema.links if database.dialect.keeps_links else ()
+    mapping = mapping_of(rules, ontology, policy, kept_links, Datatypes(datatypes or Datatypes.ONTOLOGY))
+    schema = database.schema_name
+    texts = mapping_texts(mapping, database.dialect, database.schema.type_of, database.safe_url, schema)
+    return MappedRules(texts, policy, schema)
+
+
+def _validated(
+    request: ProposeRequest, mapping: Path, dataset: Dataset, schema: str | None, progress: Progress
+) -> tuple[ValidationResult | None, tuple[str, ...]]:
+    """The mapping's score on the database that it was made for, whose SQL it speaks; or a note why there is none."""
+    if request.scenario is None:
+        return None, ()
+    try:
+        result = validate_mapping(
+            mapping,
+            request.scenario,
+            db=request.db or dataset.manifest["source"]["url"],
+            schema=None if isinstance(request.db, Database) else schema,
+            reasoning=request.reasoning,
+            timeout=request.timeout,
+            progress=progress,
+        )
+    except RuleminerError as error:  # the mapping is there all the same
+        return None, (f"the mapping could not be validated: {error}",)
+    return result, ()
+
+
+def _json_text(
+    proposals: Proposals, policy: IdentityPolicy, request: ProposeRequest, dataset: Dataset, ontology: Ontology
+) -> str:
+    """All evidence, and what it was made from."""
+    told = {
+        **proposals.to_json(),
+        "policy": policy.to_json(),
+        "made_from": {
+            "dataset": dataset.manifest.get("plan"),
+            "ontology": ontology.sha256,
+            **wishes(request),
+        },
+    }
+    return json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"

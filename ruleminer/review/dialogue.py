@@ -1,0 +1,145 @@
+"""The questions in a terminal, or answered by a file: one after the other, until nothing is worth asking.
+
+A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `u` to
+take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no rule here", `q` to stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ruleminer.errors import InputError
+from ruleminer.problem.decisions import Said, UserDecision
+from ruleminer.progress import Say
+from ruleminer.review.questions import NoQuestion, Question
+from ruleminer.review.rows import names_of, rows_behind, told_fact
+from ruleminer.review.session import Change, ReviewSession
+from ruleminer.rules.printer import rule_text
+
+Ask = Callable[[str], str | None]
+"""Given a prompt, what the user types; None at the end of the input."""
+
+HELP = (
+    "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · a accept the proposed "
+    "rule · r reject it · - no rule here · u undo · q stop"
+)
+
+_AT_END = "the answers are at their end"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """What came of it."""
+
+    asked: int
+    changed: tuple[str, ...]  # terms whose rules are others than before
+    ending: str
+
+
+def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None) -> Dialogue:
+    """Ask at most so many questions; each answer is written down at once."""
+    before = session.rules
+    asked = answered = 0
+    ending = ""
+    while not ending:
+        if most is not None and asked >= most:
+            ending = f"{most} question{'' if most == 1 else 's'} asked, as you wished"
+            break
+        question = session.question()
+        if isinstance(question, NoQuestion):
+            ending = question.reason
+            break
+        asked += 1
+        for line in told_question(session, question, asked):
+            say(line)
+        ending = _answered(session, question, ask, say)
+        answered += not ending
+        if ending == _AT_END:
+            ending = f"{ending}, with {answered} of {asked} question{'' if asked == 1 else 's'} answered"
+    after = session.rules
+    changed = tuple(name for name in {**before, **after} if before.get(name) != after.get(name))
+    return Dialogue(asked, changed, ending)
+
+
+def told_question(session: ReviewSession, question: Question, number: int) -> Iterator[str]:
+    """The question with the rows behind it, line by line."""
+    yield ""
+    if question.is_choice:
+        yield f"{number}. Which of these holds?"
+    for place, (fact, by) in enumerate(zip(question.facts, question.derived_by, strict=True), start=1):
+        rules = [rule for hypothesis in by for rule in question.hypotheses[hypothesis].rules]
+        told = told_fact(question.term, fact, names_of([fact], rules, session.derivations, session.structure))
+        yield f"   {place}  {told}" if question.is_choice else f"{number}. Does {told} hold?"
+        for row in rows_behind(rules[0], fact, session.derivations) if rules else ():
+            cells = ", ".join(f"{name}: {_short(value)}" for name, value in row.cells if value is not None)
+            yield f"        {row.table}  {cells}"
+    chosen = session.decisions[question.term].rules
+    yield f"   proposed now: {'; '.join(map(rule_text, chosen))}"
+
+
+def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> str:
+    """Take answers until one is good; why the dialogue ends, if it does."""
+    numbers = f"1–{len(question.facts)}"
+    while True:
+        typed = ask(f"   [{numbers}, 0, ?, a, r, -, u, q] " if question.is_choice else "   [y, n, ?, a, r, -, u, q] ")
+        if typed is None:
+            return _AT_END
+        word = typed.strip().lower()
+        rules = session.decisions[question.term].rules
+        places = {str(place): place - 1 for place in range(1, len(question.facts) + 1)}
+        if word == "q":
+            return "stopped"
+        if word == "u":
+            taken, changes = session.undo()
+            say(f"   taken back: {taken.told}" if taken else "   there is nothing to take back")
+        elif word == "?":
+            changes = session.cannot_tell(question)
+        elif word == ("0" if question.is_choice else "n"):
+            changes = session.answer(question, None)
+        elif word == "y" and not question.is_choice:
+            changes = session.answer(question, 0)
+        elif word in places and question.is_choice:
+            changes = session.answer(question, places[word])
+        elif word in ("a", "r"):
+            said = Said.ACCEPTED if word == "a" else Said.REJECTED
+            changes = session.say(UserDecision(question.term, said, rules=rules))
+        elif word == "-":
+            changes = session.say(UserDecision(question.term, Said.NO_RULE))
+        else:
+            say(f"   {word!r} is no answer to {'which of these' if question.is_choice else 'yes or no'}: {HELP}")
+            continue
+        for change in changes:
+            say(f"   {told_change(change)}")
+        return ""
+
+
+def told_change(change: Change) -> str:
+    """What an answer changed, in one line."""
+    after = "; ".join(text.partition(" <- ")[2] for text in change.after) or "no rule"
+    before = "; ".join(text.partition(" <- ")[2] for text in change.before) or "no rule"
+    return f"→ {change.term}: {after} (was: {before})"
+
+
+def file_answers(path: Path) -> Ask:
+    """Answers from a file, a line each; empty lines and what is behind a `#` do not count."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise InputError(f"{path}: cannot be read ({problem})") from None
+    known = {"y", "n", "?", "0", "a", "r", "-", "u", "q", *map(str, range(1, 10))}
+    answers = []
+    for number, line in enumerate(lines, start=1):
+        word = line.partition("#")[0].strip().lower()
+        if word and word not in known:
+            raise InputError(f"{path}, line {number}: an answer is one of y, n, ?, 0–9, a, r, -, u and q, not {word!r}")
+        if word:
+            answers.append(word)
+    left = iter(answers)
+    return lambda prompt: next(left, None)
+
+
+def _short(value: str, longest: int = 60) -> str:
+    line = " ".join(value.split())
+    return line if len(line) <= longest else f"{line[:longest]}…"

@@ -1,0 +1,86 @@
+"""What may be meant by a term, and how far each is believed: the rules of its pool, the chosen union, or nothing.
+
+That nothing is meant is a hypothesis where no example was given: the less a name speaks for any rule, the more it is
+believed before anything is asked, and every answer that a fact does not hold speaks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ruleminer.proposals.decide import NAMED, Decision
+from ruleminer.proposals.evidence import log_spared
+from ruleminer.proposals.ranking import Ranker
+from ruleminer.rules.values import Rule
+
+MOST = 8  # hypotheses of a term that are told apart
+_LEAST = 0.004  # share below which one is not worth a question
+_LEAST_DOUBT, _MOST_DOUBT = 0.02, 0.8  # that a term without examples has no rule, however well or badly names fit
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Rules that may be meant together, none for "nothing here"; and how far that is believed."""
+
+    rules: tuple[Rule, ...]
+    share: float
+
+
+def hypotheses_of(decision: Decision) -> tuple[Hypothesis, ...]:
+    """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules."""
+    if decision.word:
+        return (Hypothesis(decision.rules, 1.0),)
+    ranking, pool = decision.ranking, decision.measured.pool
+    shares = np.nan_to_num(np.asarray(ranking.posterior, float))
+    if ranking.ranker is Ranker.COVERAGE:  # shares of examples: they do not add up
+        shares = shares / max(shares.sum(), 1e-9)
+    found: list[tuple[tuple[Rule, ...], float]] = [
+        ((pool.rules[int(i)],), float(shares[i])) for i in ranking.order[:MOST]
+    ]
+    if len(ranking.chosen) > 1:
+        found.append((decision.rules, ranking.chosen_posterior))
+    nothing = _nothing(decision)
+    total = sum(share for _, share in found) or 1.0
+    some = [Hypothesis(rules, (1.0 - nothing) * share / total) for rules, share in found]
+    some.append(Hypothesis((), nothing))
+    kept = sorted((one for one in some if one.share >= _LEAST), key=lambda one: -one.share)[:MOST]
+    whole = sum(one.share for one in kept) or 1.0
+    return tuple(Hypothesis(one.rules, one.share / whole) for one in kept)
+
+
+def doubt(decision: Decision) -> float:
+    """The entropy of a term's hypotheses, in bits, as far as rules that derive the same were not found out yet."""
+    return entropy([one.share for one in hypotheses_of(decision)])
+
+
+def entropy(shares: list[float]) -> float:
+    """In bits."""
+    return -sum(share * math.log2(share) for share in shares if share > 0.0)
+
+
+def _nothing(decision: Decision) -> float:
+    """How far it is believed that no rule of the pool is meant."""
+    if decision.drafted:  # the network believes it so far
+        return decision.none
+    measured, ranking = decision.measured, decision.ranking
+    pool = measured.pool
+    if pool.given.any():
+        return 0.0
+    # Even where a guess is just well enough named to be proposed; names of what the user denied call for nothing.
+    spared = ~np.asarray(pool.hits[:, ~pool.drawn].any(axis=1))
+    names = max((prior.names for prior, yes in zip(measured.priors, spared, strict=True) if yes), default=0.0)
+    named = math.pow(names, math.log(0.5) / math.log(NAMED))
+    before = min(_MOST_DOUBT, max(_LEAST_DOUBT, 1.0 - named))
+    asked, denied = len(pool.positives), int((~pool.drawn).sum())
+    if not asked + denied:
+        return before
+    # What the answers say of all rules together, beside what they say if no fact holds at all.
+    scores = np.asarray(ranking.log_prior, float)
+    some = float(logsumexp(scores + ranking.log_likelihood) - logsumexp(scores))
+    none = float(log_spared(np.array([float(asked)]), asked)[0] + log_spared(np.array([0.0]), denied)[0])
+    odds = math.log(before) - math.log1p(-min(before, 1.0 - 1e-9)) + none - some
+    return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, odds))))

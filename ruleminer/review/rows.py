@@ -1,0 +1,124 @@
+"""What people need to see of a fact: the rows behind it, and what the things in it are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ruleminer.errors import DatabaseError
+from ruleminer.proposals.derivations import Derivations, Fact
+from ruleminer.rules.dialects import BOUND
+from ruleminer.rules.expressions import as_text, column_of, identifier
+from ruleminer.rules.sql import BodySql, argument_sql
+from ruleminer.rules.values import Atom, Rule, Scalar, Variable
+from ruleminer.sources.schema import Column, quote_identifier
+from ruleminer.structure.structure import Structure
+from ruleminer.structure.words import likeness
+
+_COLUMNS = 14  # of a table that are shown
+_X, _NAME = Variable("x"), Variable("called")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table: its columns by name, None for NULL; which of them the fact stands in."""
+
+    table: str
+    cells: tuple[tuple[str, str | None], ...]
+    marked: frozenset[str]
+
+
+def rows_behind(rule: Rule, fact: Fact, derivations: Derivations) -> tuple[Row, ...]:
+    """The rows, one of each table of the rule, that a fact is derived from; the first if there are several."""
+    database = derivations.database
+    values: list[Scalar | float] = []
+
+    def bound(value: Scalar) -> exp.Expression:
+        values.append(database.dialect.bindable(value))
+        return exp.Var(this=BOUND)
+
+    try:
+        body = BodySql(rule, database.dialect, database.schema.type_of, bound)
+        selected: list[exp.Expr] = [
+            exp.alias_(argument_sql(body, argument), identifier(f"a{place}"))
+            for place, argument in enumerate(rule.arguments)
+        ]
+        shown = [
+            (number, atom, column.name)
+            for number, atom in enumerate(rule.body, start=1)
+            for column in _shown_columns(atom, derivations)
+        ]
+        selected += [
+            exp.alias_(as_text(column_of(f"t{number}", name)), identifier(f"c{place}"))
+            for place, (number, _, name) in enumerate(shown)
+        ]
+        sql = body.select(*selected, join_on=False).sql(database.dialect.name)
+        text = database.dialect.text_of(BOUND)
+        same = " AND ".join(f"e.{quote_identifier(f'a{place}')} = {text}" for place in range(len(fact)))
+        found = list(database.rows(f"SELECT * FROM ({sql}) AS e WHERE {same} LIMIT 1", (*values, *fact)))
+    except DatabaseError:
+        return ()
+    if not found:
+        return ()
+    cells = found[0][len(rule.arguments) :]
+    wanted = {variable for argument in rule.arguments for variable in rule.variables_of(argument)}
+    rows = []
+    for number, atom in enumerate(rule.body, start=1):
+        own = [(name, cell) for (at, _, name), cell in zip(shown, cells, strict=True) if at == number]
+        marked = {column for column, term in atom.columns if not isinstance(term, Variable) or term in wanted}
+        told = tuple((name, None if cell is None else str(cell)) for name, cell in own)
+        rows.append(Row(atom.table, told, frozenset(marked)))
+    return tuple(rows)
+
+
+def _shown_columns(atom: Atom, derivations: Derivations) -> list[Column]:
+    """The columns that the rule names, and as many others as there is room for, in the table's order."""
+    columns = derivations.database.schema.table(atom.table).columns
+    named = {column for column, _ in atom.columns}
+    room = max(0, _COLUMNS - len(named))
+    others = [column.name for column in columns if column.name not in named][:room]
+    return [column for column in columns if column.name in named or column.name in others]
+
+
+def names_of(
+    facts: Sequence[Fact], rules: Sequence[Rule], derivations: Derivations, structure: Structure
+) -> dict[tuple[int, str], str]:
+    """What people call the entities in some facts: for an argument's place and key, its name, where there is one."""
+    called: dict[tuple[int, str], str] = {}
+    for place in range(len(rules[0].arguments) if rules else 0):
+        naming = _naming_rule(rules, place, structure)
+        if naming is None:
+            continue
+        keys = list(dict.fromkeys((fact[place],) for fact in facts))
+        (found,) = derivations.companions([(naming, keys)])
+        for (key,), name in sorted(found or ()):
+            called.setdefault((place, key), name)
+    return called
+
+
+def _naming_rule(rules: Sequence[Rule], place: int, structure: Structure) -> Rule | None:
+    """A rule for the names of an argument's entities, by the table of their key."""
+    for rule in rules:
+        argument = rule.arguments[place]
+        if rule.definition_of(argument) is not None:
+            continue
+        for column in rule.places_of(argument):
+            space = structure.space(column)
+            if space is not None and space.key.table in structure.schema:
+                naming = structure.naming_columns(structure.schema.table(space.key.table))
+                if naming:
+                    best = max(naming, key=lambda name: likeness("name", name) + likeness("title", name))
+                    atom = Atom(space.key.table, ((space.key.column, _X), (best, _NAME)))
+                    return Rule(rule.predicate, (_X, _NAME), (atom,))
+    return None
+
+
+def told_fact(term: str, fact: Fact, called: Mapping[tuple[int, str], str]) -> str:
+    """A fact for the terminal: `hasAuthor(12 “On rules”, 7 “Ann Lee”)`."""
+    parts = []
+    for place, value in enumerate(fact):
+        name = called.get((place, value))
+        parts.append(f"{value} “{name}”" if name is not None and name != value else value)
+    return f"{term}({', '.join(parts)})"

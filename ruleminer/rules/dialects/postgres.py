@@ -1,0 +1,83 @@
+"""PostgreSQL's SQL, through psycopg2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ruleminer.rules.columns import ColumnType
+from ruleminer.rules.dialects.dialect import (
+    BOUND,
+    Dialect,
+    JsonScalar,
+    Quote,
+    iri_safe_call,
+    zoned_timestamp_text,
+)
+from ruleminer.rules.expressions import as_text, call
+
+_IRI_SAFE = r"""CREATE OR REPLACE FUNCTION "mapping".iri_safe(value text) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT AS $$
+  SELECT COALESCE(STRING_AGG(
+    CASE WHEN piece ~ '^[A-Za-z0-9._~-]$' OR ASCII(piece) > 159 THEN piece
+    ELSE REGEXP_REPLACE(UPPER(ENCODE(CONVERT_TO(piece, 'UTF8'), 'hex')), '(..)', '%\1', 'g') END,
+    '' ORDER BY place), '')
+  FROM REGEXP_SPLIT_TO_TABLE(value, '') WITH ORDINALITY AS pieces(piece, place) WHERE piece <> ''
+$$;"""
+
+
+def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
+    if column.is_float:  # rounded to 12 places, where engines still agree
+        value = call("ROUND", exp.cast(value, "numeric"), exp.Literal.number(12))
+    return as_text(call("TRIM_SCALE", value))
+
+
+def _cells(table: str, pairs: Sequence[tuple[str, str]]) -> str:
+    rows = ", ".join(f"({family}, {key})" for family, key in pairs)
+    return f"SELECT c.family, c.v FROM {table} AS t CROSS JOIN LATERAL (VALUES {rows}) AS c(family, v)"
+
+
+def _is_number(text: str) -> str:
+    return f"{text} ~ '^[+-]?[0-9]+([.][0-9]+)?$'"
+
+
+def _json_scalar(text: str, step: str | int, quote: Quote) -> JsonScalar:
+    """A text that is no JSON is an error here, before version 16: columns of JSON only (`checks_json`)."""
+    place = quote(step) if isinstance(step, str) else str(step - 1)
+    kind = f"JSONB_TYPEOF(CAST({text} AS JSONB) -> {place})"
+    return JsonScalar(f"(CAST({text} AS JSONB) ->> {place})", f"{kind} = 'number'", f"{kind} IN ('string', 'boolean')")
+
+
+def _percent_encoded(text: str, ascii_only: bool) -> str:
+    kept = "piece ~ '^[A-Za-z0-9._~-]$'" + ("" if ascii_only else " OR ASCII(piece) > 159")
+    encoded = "REGEXP_REPLACE(UPPER(ENCODE(CONVERT_TO(piece, 'UTF8'), 'hex')), '(..)', '%\\1', 'g')"
+    return (
+        f"(SELECT COALESCE(STRING_AGG(CASE WHEN {kept} THEN piece ELSE {encoded} END, '' ORDER BY place), '') "
+        f"FROM REGEXP_SPLIT_TO_TABLE({text}, '') WITH ORDINALITY AS pieces(piece, place) WHERE piece <> '')"
+    )
+
+
+POSTGRES = Dialect(
+    name="postgres",
+    scheme="postgresql",
+    placeholder="%s",
+    by_character=' COLLATE "C"',
+    value_list=f"MATERIALIZED (SELECT json_array_elements_text(CAST({BOUND} AS JSON)) AS v)",
+    formulation="postgresql",
+    jdbc_driver="org.postgresql.Driver",
+    jdbc_schema="currentSchema",
+    iri_safe_function=_IRI_SAFE,
+    folds_quoted_names=False,
+    keeps_links=True,
+    escapes_percent=True,
+    number_text=_number_text,
+    timestamp_text=zoned_timestamp_text,
+    checks_json=False,
+    array_text=lambda value, column: as_text(call("ARRAY_TO_JSON", value)),
+    is_number=_is_number,
+    json_scalar=_json_scalar,
+    percent_encoded=_percent_encoded,
+    cells=_cells,
+    iri_safe=iri_safe_call,
+)

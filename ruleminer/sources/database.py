@@ -1,0 +1,340 @@
+"""A database opened for reading: what it holds, and queries on it as rows or as Arrow.
+
+SQL is written for `Database.dialect`. Where parameters are given, `BOUND` (rules/dialects) stands for each in turn,
+whatever the engine; without any (None) the text goes as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import warnings
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import sqlglot
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError, InputError, RoleWarning
+from ruleminer.rules.dialects import DIALECTS, Dialect
+from ruleminer.sources.engines.duckdb import DuckDB
+from ruleminer.sources.engines.engine import (
+    Engine,
+    Parameters,
+    one_line,
+    without_password,
+)
+from ruleminer.sources.engines.folder import SUFFIXES, open_folder
+from ruleminer.sources.engines.mysql import MySQL
+from ruleminer.sources.engines.postgresql import PostgreSQL
+from ruleminer.sources.engines.sqlite import SQLite
+from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quote_identifier
+
+_QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_LONGEST_WAIT = 1_000_000  # seconds; servers count milliseconds in 32 bits
+_SQLITE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+_SCHEMES = {
+    "duckdb": "duckdb",
+    "sqlite": "sqlite",
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "parquet": "parquet",
+    "csv": "csv",
+}
+_FOLDER = re.compile(r"(parquet|csv):(?!//)(.+)", re.DOTALL)
+_MISSING = {"mssql": "SQL Server", "sqlserver": "SQL Server", "oracle": "Oracle"}
+
+
+_LONGEST_URL = 4096
+_HOW_URLS_LOOK = (
+    "cannot read the database URL; it looks like duckdb:///file.duckdb, "
+    "postgresql://user:password@host/database, mysql://user:password@host/database, sqlite:///file.sqlite, "
+    "parquet:FOLDER or csv:FOLDER"
+)
+
+
+class Database:
+    """A read-only database. A context manager; closing it ends its connections."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        safe_url: str,
+        schema: str | None,
+        include: tuple[str, ...],
+        exclude: tuple[str, ...],
+        count_rows: bool,
+        trusts: bool = False,
+    ) -> None:
+        self.dialect, self.safe_url, self.schema_name = engine.dialect, safe_url, schema
+        self.trusts = trusts  # whether a stranger's SQL runs as it is (foreign_sql.py)
+        self._engine, self._include, self._exclude, self._count_rows = engine, include, exclude, count_rows
+        self._functions: dict[str, bool] = {}
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The tables and views we may use, read on first use, with exact row counts."""
+        tables, unreadable = self._engine.reflect(self.schema_name)
+        chosen = self._chosen([table.name for table in tables] + [name for name, _ in unreadable])
+        unreadable = [(name, reason) for name, reason in unreadable if name in chosen]
+        kept = []
+        for table in tables:
+            if table.name in chosen:
+                try:
+                    kept.append(replace(table, rows=self._count(table)))
+                except ConnectionLostError:
+                    raise
+                except DatabaseError as error:  # a view that no longer works
+                    unreadable.append((table.name, str(error)))
+        return closed_schema(self.schema_name, kept, unreadable)
+
+    def rows(self, sql: str, params: Parameters = None) -> Iterator[tuple[Any, ...]]:
+        """The rows of one query, streamed. The query runs when the first row is asked for."""
+        return self._engine.rows(self._checked(sql, params), params)
+
+    def arrow(self, sql: str, params: Parameters = None) -> pa.RecordBatchReader:
+        """The rows of one query as a stream of Arrow batches.
+
+        The engines differ in what they make of a type (PostgreSQL's `numeric` comes as text, SQLite's columns are
+        whatever their values are), so cast in the SQL what must come out alike.
+        """
+        return self._engine.arrow(self._checked(sql, params), params)
+
+    def refused_functions(self, names: Collection[str]) -> set[str]:
+        """Those of the names that a stranger's SQL may not call; each is asked about once."""
+        unknown = set(names) - self._functions.keys()
+        if unknown:
+            refused = self._engine.refused_functions(unknown)
+            self._functions.update({name: name in refused for name in unknown})
+        return {name for name in names if self._functions[name]}
+
+    def quoted(self, table: str) -> str:
+        """The table's name for SQL: quoted, and with its schema where there are schemas."""
+        name = quote_identifier(table)
+        return name if self.schema_name is None else f"{quote_identifier(self.schema_name)}.{name}"
+
+    def close(self) -> None:
+        """End all connections."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _checked(self, sql: str, params: Parameters) -> str:
+        """One query, as the engine takes it."""
+        if params is not None:
+            sql = self.dialect.bound(sql)
+        # A first look; that it is one statement is for the engine to say, which reads it as it will be run.
+        try:
+            tokens = sqlglot.tokenize(sql, dialect=self.dialect.name)
+        except SqlglotError as error:
+            raise DatabaseError(f"cannot read this SQL: {one_line(error)}") from None
+        while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+            tokens.pop()
+        if not tokens or tokens[0].token_type not in _QUERIES:
+            raise DatabaseError(f"not a query (SELECT, WITH or VALUES): {one_line(sql)[:80]}")
+        if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+            raise DatabaseError(f"more than one statement where one query is expected: {one_line(sql)[:80]}")
+        return sql
+
+    def _chosen(self, names: list[str]) -> set[str]:
+        for pattern in (*self._include, *self._exclude):
+            if pattern not in names and not any(c in pattern for c in "*?["):
+                where = "" if self.schema_name is None else f" in schema {self.schema_name!r}"
+                raise DatabaseError(f"no table {pattern!r}{where}{nearest(pattern, names)}")
+        return {
+            name
+            for name in names
+            if (not self._include or _matches(name, self._include)) and not _matches(name, self._exclude)
+        }
+
+    def _count(self, table: Table) -> int | None:
+        if not self._count_rows:
+            return None
+        try:
+            ((count,),) = self.rows(f"SELECT count(*) FROM {self.quoted(table.name)}")
+        except DatabaseTimeoutError:
+            return None
+        return int(count)
+
+
+def open_database(
+    url: str | Path,
+    *,
+    schema: str | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    timeout: float = 300.0,
+    count_rows: bool = True,
+    trust: bool = False,
+) -> Database:
+    """Open a database read-only: a SQLAlchemy URL (duckdb, postgresql, mysql, mariadb, sqlite), the path of a
+    file, or a folder of files as parquet:FOLDER or csv:FOLDER.
+
+    Without `schema`: the engine's default one, or, if that is empty, the only one with tables in it. `include` and
+    `exclude` are names or patterns (`*`, `?`) of tables. We wait for no statement longer than `timeout` seconds, the
+    time that the reader of its rows takes not counted. With `trust`, SQL of query pairs and mappings runs as it is.
+    """
+    parsed = parse_url(str(url))
+    engine = _engine(parsed, timeout)
+    try:
+        _warn_of_role(engine, without_password(parsed))
+        return Database(
+            engine,
+            without_password(parsed),
+            _settled_schema(engine, schema, without_password(parsed)),
+            tuple(include),
+            tuple(exclude),
+            count_rows,
+            trust,
+        )
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _warn_of_role(engine: Engine, safe_url: str) -> None:
+    problem = engine.role_problem()
+    if problem:
+        told = f"the role of {safe_url} {problem}; we only read, and a role that can only read is safer"
+        warnings.warn(told, RoleWarning, stacklevel=4)
+
+
+def parse_url(url: str, *, may_be_new: bool = False) -> URL:
+    """The URL's parts. A plain path stands for the file there; a new one is SQLite's or DuckDB's by its suffix."""
+    if len(url) > _LONGEST_URL or any(unicodedata.category(one) in ("Cc", "Cs") for one in url):
+        raise DatabaseError(_HOW_URLS_LOOK)
+    if folder := _FOLDER.fullmatch(url):
+        return URL.create(folder[1], database=folder[2])
+    if "://" not in url:
+        path = Path(url)
+        if not path.exists() and re.search(r"[@?=]", url):
+            raise DatabaseError(_HOW_URLS_LOOK)  # a mistyped URL or a DSN; what is in it must not be shown
+        if may_be_new and not path.exists():
+            return URL.create("sqlite" if path.suffix in _SQLITE_SUFFIXES else "duckdb", database=url)
+        return URL.create(_file_engine(path), database=url)
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):  # the message of neither may be shown: it can hold the password
+        raise DatabaseError(_HOW_URLS_LOOK) from None
+    named = parsed.drivername.split("+")[0].lower()
+    scheme = _SCHEMES.get(named)
+    if scheme is None and named in _MISSING:
+        raise DatabaseError(
+            f"{_MISSING[named]} cannot be read yet: it lacks an engine and a dialect (one file each in "
+            "sources/engines/ and rules/dialects/); copy what you need into PostgreSQL, or into Parquet files "
+            "and give parquet:FOLDER"
+        )
+    if scheme is None:
+        raise DatabaseError(
+            f"no engine for {parsed.drivername!r} databases: use duckdb, postgresql, mysql, mariadb or sqlite URLs, "
+            "parquet:FOLDER or csv:FOLDER"
+        )
+    return parsed.set(drivername=scheme)
+
+
+@contextmanager
+def using(
+    given: Database | str | Path,
+    *,
+    schema: str | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    timeout: float = 300.0,
+    count_rows: bool = True,
+    trust: bool = False,
+) -> Iterator[Database]:
+    """An open database as it is, which stays open; or the one of a URL or file, for as long as it is used."""
+    if isinstance(given, Database):
+        if trust and not given.trusts:
+            raise InputError("‹trust› is said when a database is opened; this one is open")
+        if schema is not None or (*include, *exclude):
+            raise InputError("‹schema›, ‹include› and ‹exclude› are chosen when a database is opened; this one is open")
+        yield given
+        return
+    with open_database(
+        given, schema=schema, include=include, exclude=exclude, timeout=timeout, count_rows=count_rows, trust=trust
+    ) as database:
+        yield database
+
+
+def is_folder(url: URL) -> bool:
+    """Whether a parsed URL names a folder of files."""
+    return url.drivername in SUFFIXES
+
+
+def dialect_of(url: URL) -> Dialect:
+    """The dialect of the engine that a parsed URL names."""
+    scheme = "duckdb" if is_folder(url) else url.drivername
+    return next(known for known in DIALECTS if known.scheme == scheme)
+
+
+def _engine(url: URL, timeout: float) -> Engine:
+    if not 0 < timeout <= _LONGEST_WAIT:
+        raise DatabaseError(f"the timeout must be more than 0 seconds and at most {_LONGEST_WAIT:,}, not {timeout:g}")
+    if url.drivername == "postgresql":
+        return PostgreSQL(url, timeout)
+    if url.drivername == "mysql":
+        return MySQL(url, timeout)
+    if url.database in (None, "", ":memory:"):
+        raise DatabaseError(f"a database in memory has nothing to read: give a file, {url.drivername}:///path")
+    path = Path(str(url.database))
+    if is_folder(url):
+        return open_folder(url.drivername, path, timeout)
+    found = _file_engine(path)
+    if found != url.drivername:
+        raise DatabaseError(f"{path} is a {found} database: open it with {found}:///{path}")
+    return DuckDB(path, timeout) if found == "duckdb" else SQLite(path, timeout)
+
+
+def _file_engine(path: Path) -> str:
+    """Which engine wrote the file: each marks its files with a word near the start."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(16)
+    except FileNotFoundError:
+        raise DatabaseError(f"no such database file: {path}") from None
+    except OSError as error:
+        raise DatabaseError(f"cannot read {path}: {error.strerror}") from None
+    if head.startswith(b"SQLite format 3\0"):
+        return "sqlite"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    raise DatabaseError(f"{path} is not a database (neither DuckDB nor SQLite)")
+
+
+def _settled_schema(engine: Engine, wanted: str | None, safe_url: str) -> str | None:
+    default, found = engine.schemas()
+    if wanted is not None:
+        if default is not None and wanted not in found:
+            raise DatabaseError(f"no schema {wanted!r} in {safe_url}{nearest(wanted, found)}")
+        engine.use_schema(wanted)
+        return wanted
+    filled = sorted(name for name, tables in found.items() if tables)
+    if not filled or default in filled:
+        return default
+    if len(filled) > 1:
+        raise DatabaseError(f"{safe_url} has several schemas: choose one of {', '.join(filled)}")
+    engine.use_schema(filled[0])
+    return filled[0]
+
+
+def _matches(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,137 @@
+"""What every engine offers, and how its failures and its patience are told: one line, no password."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import pyarrow as pa
+from sqlalchemy.engine import URL
+
+from ruleminer.errors import DatabaseTimeoutError, printable
+from ruleminer.rules.dialects import Dialect
+from ruleminer.sources.schema import Table
+
+ROWS_PER_FETCH = 10_000
+ROWS_PER_BATCH = 100_000
+
+Parameters = Sequence[object] | None
+
+_SECRET = re.compile(r"pass|pwd|token|secret|key$|credential", re.IGNORECASE)
+"""Options of a URL whose values nobody may see."""
+
+
+class Engine(Protocol):
+    """A read-only session factory. `rows` and `arrow` may be interleaved: each has a session of its own."""
+
+    dialect: Dialect
+
+    def schemas(self) -> tuple[str | None, dict[str, int]]:
+        """The schema unqualified names go to, and how many tables and views each schema has."""
+
+    def use_schema(self, name: str) -> None:
+        """Let unqualified names go to this schema from now on."""
+
+    def reflect(self, schema: str | None) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables, uncounted, and (name, reason) of those we may not read."""
+
+    def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, streamed."""
+
+    def arrow(self, sql: str, params: Parameters) -> pa.RecordBatchReader:
+        """The rows of a query as a stream of Arrow batches."""
+
+    def refused_functions(self, names: Collection[str]) -> set[str]:
+        """Those of the names that a stranger's SQL may not call here (foreign_sql.py)."""
+
+    def role_problem(self) -> str:
+        """What the role we read with should not be allowed to do, in a few words; empty if it may only read."""
+
+    def close(self) -> None:
+        """Give back every connection."""
+
+
+class Clock:
+    """The patience for one statement: what all waits for the database may last together.
+
+    A query without an end may bring its rows quickly, so each wait alone would never be too long. The time that
+    the reader of the rows takes does not count.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._left = seconds, seconds
+
+    @contextmanager
+    def waiting(self, interrupt: Callable[[], object]) -> Iterator[None]:
+        """A wait for the database, interrupted when the patience is gone."""
+        if self._left <= 0:
+            raise timed_out(self._seconds)
+        started = time.monotonic()
+        try:
+            with time_limit(self._left, interrupt, self._seconds):
+                yield
+        finally:
+            self._left -= time.monotonic() - started
+
+
+@contextmanager
+def time_limit(seconds: float, interrupt: Callable[[], object], told: float | None = None) -> Iterator[None]:
+    """Interrupt what runs inside after so many seconds; its error is then a `DatabaseTimeoutError`.
+
+    `told` is the limit that the user knows, where these seconds are what is left of it.
+    """
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        interrupt()
+
+    timer = threading.Timer(seconds, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if expired.is_set():
+            raise timed_out(told or seconds) from None
+        raise
+    finally:
+        timer.cancel()
+
+
+def timed_out(seconds: float) -> DatabaseTimeoutError:
+    """The error of a statement that took too long."""
+    return DatabaseTimeoutError(f"the database did not answer within {seconds:g} s; ask for less or allow more time")
+
+
+def one_line(error: object) -> str:
+    """The first paragraph of an engine's message, on one line and of bearable length."""
+    text = printable(" ".join(str(error).strip().split("\n\n")[0].split()))
+    return text if len(text) <= 400 else text[:397] + "..."
+
+
+def without_password(url: URL) -> str:
+    """The URL as we may show it: no secret, neither before the host nor among the options."""
+    hidden = [key for key in url.query if _SECRET.search(key)]
+    return printable(url._replace(password=None).difference_update_query(hidden).render_as_string())
+
+
+def scrubbed(text: str, url: URL) -> str:
+    """Text from the engine with any secret of the URL blotted out.
+
+    Where it stands within a word it is part of that word: blots all over the text would tell a short one.
+    """
+    options = [value for key, value in url.query.items() if _SECRET.search(key)]
+    for secret in (url.password, *options):
+        if isinstance(secret, str) and secret:
+            text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)" if len(secret) < 5 else re.escape(secret), "***", text)
+    return text
+
+
+def streamed(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+    """A reader over a generator that cleans up behind itself."""
+    return pa.RecordBatchReader.from_batches(schema, batches)

@@ -1,0 +1,138 @@
+"""Keys that nobody declared: columns, pairs and triples of columns that tell all rows of a table apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.values import Kind
+from ruleminer.sources.database import Database
+from ruleminer.sources.patience import patiently
+from ruleminer.sources.schema import Column, Schema, Table, quote_identifier
+from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile
+from ruleminer.structure.words import likeness, words
+
+_KINDS = (Kind.INTEGER, Kind.TEXT)
+_LONGEST = 40.0  # characters a text key may have, on average
+_LEAST_ROWS = 3  # fewer differ by chance
+_PARTS = 6  # columns among which the parts of a compound key are looked for
+_LOOKED_AT = 10_000  # rows in which most combinations repeat already
+_COUNTED = 4  # combinations that are then counted in the whole table
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredKey:
+    """A key that the data show, and why it is taken for one."""
+
+    table: str
+    columns: tuple[str, ...]
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"table": self.table, "columns": list(self.columns), "why": self.why}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DiscoveredKey:
+        """The key that `to_json` wrote."""
+        return cls(data["table"], tuple(data["columns"]), data["why"])
+
+
+def with_keys(schema: Schema, profile: Profile, database: Database) -> tuple[Schema, tuple[DiscoveredKey, ...]]:
+    """The schema with a key for each table that declares none and has one."""
+    found: list[DiscoveredKey] = []
+    tables = []
+    for table in schema.tables:
+        key = None if table.primary_key or table.unique else _discovered(table, profile.tables[table.name], database)
+        if key is not None:
+            found.append(key)
+            table = replace(table, primary_key=key.columns)
+        tables.append(table)
+    return replace(schema, tables=tuple(tables)), tuple(found)
+
+
+def _discovered(table: Table, profile: TableProfile, database: Database) -> DiscoveredKey | None:
+    if profile.rows < _LEAST_ROWS:
+        return None
+    single = [
+        column
+        for column in table.columns
+        if column.kind in _KINDS and _is_unique(profile.columns.get(column.name), profile.rows)
+    ]
+    if single:
+        best = max(single, key=lambda column: _looks_like_key(table, column))
+        return DiscoveredKey(table.name, (best.name,), f"{profile.rows:,} rows, as many values")
+    promising = _without_repeats(list(_choices(table, profile)), table, database)
+    for columns in promising[:_COUNTED]:
+        if _tells_apart(columns, table, profile.rows, database):
+            return DiscoveredKey(table.name, columns, f"{profile.rows:,} rows, as many combinations")
+    return None
+
+
+def _is_unique(one: ColumnProfile | None, rows: int) -> bool:
+    return one is not None and one.filled == one.distinct == rows and one.length <= _LONGEST
+
+
+def _looks_like_key(table: Table, column: Column) -> tuple[float, int]:
+    """Named like its table or an id before others, numbers before texts, then the first."""
+    named = max(likeness(column.name, table.name), 0.9 if {"id", "key", "pk"} & set(words(column.name)) else 0.0)
+    number = 0.5 if column.kind is Kind.INTEGER else 0.0
+    return named + number, -table.columns.index(column)
+
+
+def _choices(table: Table, profile: TableProfile) -> Iterator[tuple[str, ...]]:
+    """Pairs, then triples, of the columns that have most values, none of them prose."""
+    usable = [
+        column.name
+        for column in table.columns
+        if column.kind in (*_KINDS, Kind.DATE, Kind.TIMESTAMP)
+        and (one := profile.columns.get(column.name)) is not None
+        and one.filled == profile.rows
+        and one.distinct > 1
+        and one.length <= _LONGEST
+    ]
+    usable = sorted(usable, key=lambda name: -profile.columns[name].distinct)[:_PARTS]
+    order = [column.name for column in table.columns if column.name in usable]
+    for size in (2, 3):
+        for columns in combinations(order, size):
+            product = 1
+            for name in columns:
+                product *= profile.columns[name].distinct
+            if product >= profile.rows:
+                yield columns
+
+
+def _without_repeats(choices: list[tuple[str, ...]], table: Table, database: Database) -> list[tuple[str, ...]]:
+    """Those of the combinations that the first rows do not refute: a large table is not counted for each of them."""
+    names = list(dict.fromkeys(name for columns in choices for name in columns))
+    if not names:
+        return []
+    listed = ", ".join(map(quote_identifier, names))
+    sql = f"SELECT {listed} FROM {database.quoted(table.name)} LIMIT {_LOOKED_AT}"
+    try:
+        rows = patiently(lambda: list(database.rows(sql)))
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return []
+    values = dict(zip(names, zip(*rows, strict=True), strict=True))
+    return [c for c in choices if len(set(zip(*(values[name] for name in c), strict=True))) == len(rows)]
+
+
+def _tells_apart(columns: tuple[str, ...], table: Table, rows: int, database: Database) -> bool:
+    exact = database.dialect.compares_exactly
+    names = ", ".join(
+        f"{quote_identifier(c) if exact else database.dialect.text_of(quote_identifier(c))} AS c{n}"
+        for n, c in enumerate(columns)
+    )
+    sql = f"SELECT count(*) FROM (SELECT DISTINCT {names} FROM {database.quoted(table.name)}) AS q"
+    try:
+        ((count,),) = patiently(lambda: list(database.rows(sql)))
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return False
+    return bool(count == rows)

@@ -1,0 +1,343 @@
+"""Links that nobody declared: columns whose values lie in a key, where that is no accident.
+
+1 … 25 lies in every key that is counted from 1, and says nothing; 300 numbers scattered between 1 and 100,000 that all
+lie in a key of as many say a lot. So the inclusion is weighed by how surprising it is (`surprise.py`), and beside it
+count the name of the column, how much of the key it uses, and whether it looks like a measure. Only pairs that could
+pass are looked at. Where two keys fit alike and no name tells which is meant, neither is taken.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.lexical import family
+from ruleminer.rules.values import Kind, Place
+from ruleminer.sources.database import Database
+from ruleminer.sources.patience import patiently
+from ruleminer.sources.schema import Column, ForeignKey, Schema, Table, quote_identifier
+from ruleminer.structure.link_file import Ends, LinkWishes
+from ruleminer.structure.profile import ColumnProfile, Profile
+from ruleminer.structure.spaces import Partition
+from ruleminer.structure.surprise import is_counter, surprise
+from ruleminer.structure.words import SAYS_LITTLE, likeness, words
+
+ENOUGH = 2.6  # score from which a link is believed
+_NAME, _SURPRISE, _USE = 4.0, 4.5, 1.0  # what a perfect name, a great surprise and a fully used key are worth
+_GREAT = 15.0  # nats from which a surprise is as great as it gets
+_MEASURE, _OWN_TABLE, _RELATION, _OWN_NAME = -3.0, 3.0, 1.0, -3.0
+_MARGIN = 0.5  # by which the best of several keys must be better
+_NAMED = 0.8  # from which a name tells where a column leads
+_DOUBT = 1.0  # what a closer look at the values may add to a score
+_INCLUDED = 0.98  # share of a column's values that must lie in the key: real data are dirty
+_LOCAL = 50_000  # values up to which two columns are compared here, not in the database
+_KINDS = (Kind.INTEGER, Kind.TEXT)
+_WHOLE = re.compile(r"-?\d+")
+_LONGEST = 60.0  # characters a text key may have, on average
+
+# fmt: off
+_IDENTIFYING = frozenset({
+    "id", "key", "code", "no", "nr", "num", "number", "ref", "fk", "pk", "uuid", "guid", "oid", "uid", "rec", "record",
+    "identifier", "ident", "index", "idx", "pos", "serial",
+})
+_MEASURES = frozenset({
+    "quantity", "qty", "amount", "count", "total", "price", "cost", "rate", "year", "month", "day", "age", "size",
+    "length", "height", "width", "weight", "duration", "minute", "second", "percent", "score", "rank", "level",
+    "version", "stock", "balance", "salary", "points", "position", "sequence",
+})
+_WITHIN = frozenset({
+    "parent", "manager", "supervisor", "boss", "report", "superior", "superordinate", "predecessor", "successor",
+    "previous", "next", "leader", "chief", "head", "mentor", "replaced", "origin", "reply",
+})
+_RELATING = frozenset({"by", "of", "to", "from", "in", "at", "on", "for", "with", "during"})
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveredLink:
+    """A link that the data show or the user told of, with what speaks for it."""
+
+    table: str
+    column: str
+    target: str
+    referenced: str
+    score: float
+    evidence: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "from": f"{self.table}.{self.column}",
+            "to": f"{self.target}.{self.referenced}",
+            "score": round(self.score, 2) if math.isfinite(self.score) else None,
+            "evidence": list(self.evidence),
+            "ends": [self.table, self.column, self.target, self.referenced],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DiscoveredLink:
+        """The link that `to_json` wrote."""
+        table, column, target, referenced = data["ends"]
+        score = math.inf if data["score"] is None else data["score"]
+        return cls(table, column, target, referenced, score, tuple(data["evidence"]))
+
+
+def with_links(
+    schema: Schema, profile: Profile, database: Database, wishes: LinkWishes
+) -> tuple[Schema, tuple[DiscoveredLink, ...]]:
+    """The schema with the links that the data show and the user adds, without those that the user forbids."""
+    kept = {
+        table.name: tuple(key for key in table.foreign_keys if not _forbidden(table, key, wishes))
+        for table in schema.tables
+    }
+    schema = replace(schema, tables=tuple(replace(t, foreign_keys=kept[t.name]) for t in schema.tables))
+    known: set[Ends] = set(schema.links)
+    added = [ends for ends in dict.fromkeys(wishes.added) if ends not in known]
+    told = [DiscoveredLink(*start, *end, math.inf, ("the user says so",)) for start, end in added]
+    found = _chosen(_discovered(schema, profile, database, known.union(added), wishes), schema)
+    links = (*told, *found)
+    more: dict[str, list[ForeignKey]] = {}
+    for link in links:
+        more.setdefault(link.table, []).append(ForeignKey((link.column,), link.target, (link.referenced,)))
+    return (
+        replace(
+            schema,
+            tables=tuple(replace(t, foreign_keys=(*t.foreign_keys, *more.get(t.name, ()))) for t in schema.tables),
+        ),
+        links,
+    )
+
+
+def _forbidden(table: Table, key: ForeignKey, wishes: LinkWishes) -> bool:
+    ends: list[Ends] = [
+        (Place(table.name, own), Place(key.table, other))
+        for own, other in zip(key.columns, key.referenced, strict=True)
+    ]
+    return any(pair in wishes.forbidden for pair in ends)
+
+
+def _discovered(
+    schema: Schema, profile: Profile, database: Database, known: set[Ends], wishes: LinkWishes
+) -> Iterator[DiscoveredLink]:
+    """All links that pass, several for a column perhaps; none for a column that has one, none that turns one round."""
+    taken = {start for start, _ in known}
+    keys = [(table, table.column(name)) for table in schema.tables for name in table.keys]
+    key_places = {(table.name, column.name) for table, column in keys}
+    values = _Values(database, profile)
+    for table in schema.tables:
+        for column in table.columns:
+            own = profile.column(table.name, column.name)
+            place = Place(table.name, column.name)
+            if own is None or not own.filled or place in taken or not _may_be_key(column, own):
+                continue
+            for target, key in keys:
+                end = Place(target.name, key.name)
+                there = profile.column(*end)
+                if (
+                    there is None
+                    or end == place
+                    or (target.is_view and not table.is_view)  # a view shows what a table holds, not the other way
+                    or (place, end) in wishes.forbidden
+                    or (end, place) in known
+                    or not _fits(column, own, key, there)
+                ):
+                    continue
+                ends = table, column, target, key
+                is_key = place in key_places
+                score, _ = _weighed(*ends, own, _surprise(column, own, there, None, is_key), there, is_key)
+                if score < ENOUGH - _DOUBT:
+                    continue
+                share = values.share(place, end)
+                shock = _surprise(column, own, there, values.beside(end, own), is_key)
+                score, evidence = _weighed(*ends, own, shock, there, is_key)
+                if share >= _INCLUDED and score >= ENOUGH - _MARGIN:
+                    told = "all its values lie there" if share == 1.0 else f"{share:.1%} of its values lie there"
+                    yield DiscoveredLink(table.name, column.name, target.name, key.name, score, (told, *evidence))
+
+
+def _chosen(links: Iterator[DiscoveredLink], schema: Schema) -> list[DiscoveredLink]:
+    """The best link of each column; two keys that lie in each other are linked one way only."""
+    best: dict[Place, DiscoveredLink] = {}
+    rivals: dict[Place, list[DiscoveredLink]] = {}
+    for link in sorted(links, key=lambda one: (-one.score, one.target, one.referenced, one.table, one.column)):
+        start, end = Place(link.table, link.column), Place(link.target, link.referenced)
+        back = best.get(end)
+        if start in best:
+            rivals.setdefault(start, []).append(link)
+        elif back is None or (back.target, back.referenced) != start:
+            best[start] = link
+    kinds: Partition[Place] = Partition()
+    for start, end in schema.links:
+        kinds.join(end, start)
+    for start, link in best.items():
+        kinds.join(Place(link.target, link.referenced), start)
+
+    def is_clear(start: Place, link: DiscoveredLink) -> bool:
+        end = Place(link.target, link.referenced)
+        near = [one for one in rivals.get(start, ()) if link.score - one.score < _MARGIN]
+        if _is_named(link):
+            near = [one for one in near if _is_named(one)]
+        return all(kinds.of(Place(one.target, one.referenced)) == kinds.of(end) for one in near)
+
+    return sorted(
+        (link for start, link in best.items() if link.score >= ENOUGH and is_clear(start, link)),
+        key=lambda link: (link.table, link.column),
+    )
+
+
+def _is_named(link: DiscoveredLink) -> bool:
+    return _name_evidence(link.table, link.column, link.target, link.referenced) >= _NAMED
+
+
+def _may_be_key(column: Column, own: ColumnProfile) -> bool:
+    return column.kind in _KINDS and own.length <= _LONGEST
+
+
+def _fits(column: Column, own: ColumnProfile, key: Column, there: ColumnProfile) -> bool:
+    """Whether the column's values can lie in the key, as far as the profile tells."""
+    if family(column.kind) is not family(key.kind) or own.distinct * _INCLUDED > there.distinct:
+        return False
+    if column.kind is Kind.TEXT:
+        return 0.3 * own.length <= there.length <= 3.0 * own.length + 2.0
+    if not all(_WHOLE.fullmatch(text or "") for text in (own.low, own.high, there.low, there.high)):
+        return False  # SQLite keeps anything in a column of whole numbers
+    return _span(own)[1] <= _span(there)[1] and _span(own)[0] >= _span(there)[0]
+
+
+def _span(one: ColumnProfile) -> tuple[int, int]:
+    return int(one.low or 0), int(one.high or 0)
+
+
+def _weighed(
+    table: Table,
+    column: Column,
+    target: Table,
+    key: Column,
+    own: ColumnProfile,
+    surprise: float,
+    there: ColumnProfile,
+    is_key: bool,
+) -> tuple[float, tuple[str, ...]]:
+    """What speaks for a link if all values are included, as a score and in words."""
+    said = set(words(column.name))
+    name = _name_evidence(table.name, column.name, target.name, key.name)
+    if table.name == target.name and not said & _WITHIN:
+        name *= 0.3  # Exam.examOf is something of an exam, not an exam
+    use = own.distinct / max(1, there.distinct)
+    weight = 1.0 if surprise > 0 else 1.0 - name  # a name that fits needs no help from the values
+    score = _NAME * name + _SURPRISE * weight * max(-_GREAT, min(surprise, _GREAT)) / _GREAT + _USE * use
+    evidence = []
+    if name >= 0.5:
+        evidence.append(f"its name fits ({name:.0%})")
+    if surprise >= 3.0:
+        evidence.append("that is no accident" if surprise >= _GREAT else "that is hardly an accident")
+    else:
+        evidence.append("but so do most small numbers")
+    evidence.append(f"{use:.0%} of the keys are used")
+    if said & _MEASURES and not said & _IDENTIFYING:
+        score += _MEASURE
+        evidence.append("it is named like a measure")
+    if table.name == target.name and said & _WITHIN:
+        score += _OWN_TABLE
+        evidence.append("it is named like a relation between rows of one table")
+    if words(column.name)[-1:] and words(column.name)[-1] in _RELATING:
+        score += _RELATION
+        evidence.append("it is named like a relation")
+    if is_key and (name < _NAMED or not _telling(column.name)):
+        if _telling(column.name) and _telling(column.name) == _telling(table.name):
+            score += _OWN_NAME  # payment.payment_id numbers payments, whatever else has as many
+        if column.kind is Kind.INTEGER and is_counter(_span(own), own.distinct):
+            score = 0.0  # it numbers its own rows, and lies in every longer key
+    return score, tuple(evidence)
+
+
+def _name_evidence(table: str, column: str, target: str, key: str) -> float:
+    """How much a column's name says that it leads to a key: `film_id`, `original_film` and `film` to film.id."""
+    own = _telling(column)
+    if not own:  # a bare id says what its table is called; a card payment is a payment
+        ours, theirs = _telling(table), _telling(target)
+        return 0.8 if theirs and ours[-len(theirs) :] == theirs else 0.5 * likeness(table, target)
+    best = 0.0
+    for goal in (_telling(target), _telling(key), _telling(target) + _telling(key)):
+        if not goal:
+            continue
+        if own == goal:
+            return 1.0
+        if own[-len(goal) :] == goal:
+            best = max(best, 0.9)
+        elif own[: len(goal)] == goal:
+            best = max(best, 0.6)
+    best = max(best, 0.9 * likeness(column, target))
+    return max(best, 0.9 * likeness(column, key)) if _telling(key) else best
+
+
+def _telling(name: str) -> tuple[str, ...]:
+    """The words that say what is meant: that it is a number or a key of something tells nothing."""
+    return tuple(word for word in words(name) if word not in SAYS_LITTLE and word not in _IDENTIFYING)
+
+
+def _surprise(
+    column: Column, own: ColumnProfile, there: ColumnProfile, beside: tuple[int, int] | None, is_key: bool
+) -> float:
+    """How improbable it is, in nats, that values of this look lie in the key by accident; less than 0 speaks against.
+
+    `beside` counts the keys below the column's least value and above its greatest, if somebody looked.
+    """
+    if column.kind is Kind.TEXT:
+        return own.distinct * (2.5 if own.length >= 3.0 else 0.8)
+    return surprise(_span(own), own.distinct, _span(there), there.distinct, beside, is_key)
+
+
+class _Values:
+    """Which share of a column's values lies in a key, asked once for each column."""
+
+    def __init__(self, database: Database, profile: Profile) -> None:
+        self._database, self._profile = database, profile
+        self._sets: dict[Place, frozenset[Any]] = {}
+
+    def share(self, place: Place, key: Place) -> float:
+        own, there = (self._profile.column(*one) for one in (place, key))
+        if own is None or there is None or not own.distinct:
+            return 0.0
+        try:
+            if own.distinct <= _LOCAL and there.distinct <= _LOCAL:
+                values, keys = (patiently(partial(self._values, one)) for one in (place, key))
+                return len(values & keys) / len(values) if values else 0.0
+            return patiently(partial(self._asked, place, key))
+        except ConnectionLostError:
+            raise
+        except DatabaseError:
+            return 0.0
+
+    def beside(self, key: Place, own: ColumnProfile) -> tuple[int, int] | None:
+        """How many keys lie below and above a column's values; None if the keys are not at hand."""
+        keys = self._sets.get(key)
+        if keys is None or own.low is None:
+            return None
+        low, high = _span(own)
+        return sum(value < low for value in keys), sum(value > high for value in keys)
+
+    def _values(self, place: Place) -> frozenset[Any]:
+        if place not in self._sets:
+            rows = self._database.rows(f"SELECT DISTINCT {self._value(place)} FROM {self._database.quoted(place[0])}")
+            self._sets[place] = frozenset(value for (value,) in rows if value is not None)
+        return self._sets[place]
+
+    def _asked(self, place: Place, key: Place) -> float:
+        start, end = self._database.quoted(place[0]), self._database.quoted(key[0])
+        values = f"SELECT DISTINCT {self._value(place)} AS v FROM {start}"
+        keys = f"SELECT {self._value(key)} AS k FROM {end}"
+        ((total, inside),) = self._database.rows(
+            f"SELECT count(v), count(k) FROM ({values}) AS a LEFT JOIN ({keys}) AS b ON v = k WHERE v IS NOT NULL"
+        )
+        return float(inside / total) if total else 0.0
+
+    def _value(self, place: Place) -> str:
+        name = quote_identifier(place[1])
+        column = self._database.schema.table(place[0]).column(place[1])
+        return self._database.dialect.text_of(name) if column.kind is Kind.TEXT else name

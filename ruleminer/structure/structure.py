@@ -1,0 +1,148 @@
+"""The structure of one database: keys, links, spaces and codes, declared or discovered, with the profile behind them.
+
+Values alone do not tell what belongs together: 1 … 25 lies in every key. Keys and links do, and they are cheap to
+learn. `Structure.schema` is the reflected schema with what was discovered in it, so whoever asks a table for its keys
+and links is told of both; `evidence` tells which is which, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ruleminer.progress import Progress, silent
+from ruleminer.rules.values import Kind, Place
+from ruleminer.sources.database import Database
+from ruleminer.sources.schema import Schema, Table
+from ruleminer.structure.keys import DiscoveredKey, with_keys
+from ruleminer.structure.link_file import Ends, LinkWishes
+from ruleminer.structure.links import DiscoveredLink, with_links
+from ruleminer.structure.profile import ColumnProfile, Profile, profile_of
+from ruleminer.structure.spaces import Space, spaces_of
+
+FORMAT = 1
+MOST_CODES = 32  # values that a column of codes may have
+_CODE_KINDS = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT)
+_NAMES_ROWS = 0.75  # share of a column's texts that must differ for it to name rows
+_LONGEST_NAME = 80.0  # characters that a text may have, on average, to be what people call a thing
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What was learnt of a database, once."""
+
+    schema: Schema
+    profile: Profile
+    keys: tuple[DiscoveredKey, ...] = ()
+    links: tuple[DiscoveredLink, ...] = ()
+    wishes: LinkWishes = field(default_factory=LinkWishes)
+    discovers: bool = True  # whether links and keys that nobody declared were looked for
+
+    @cached_property
+    def spaces(self) -> tuple[Space, ...]:
+        """The spaces, each with all columns that name its kind of thing."""
+        return spaces_of(self.schema)
+
+    @cached_property
+    def _space_by_place(self) -> Mapping[Place, Space]:
+        return {place: space for space in self.spaces for place in space.places}
+
+    def space(self, place: Place) -> Space | None:
+        """The space that a column's values are keys in; None if it is neither a key nor a link."""
+        return self._space_by_place.get(place)
+
+    @cached_property
+    def codes(self) -> frozenset[Place]:
+        """The columns of few values that repeat and are neither keys nor links."""
+        return frozenset(
+            Place(table.name, column.name)
+            for table in self.schema.tables
+            for column in table.columns
+            if column.kind in _CODE_KINDS
+            and (table.name, column.name) not in self._space_by_place
+            and _is_code(self.profile.column(table.name, column.name))
+        )
+
+    @cached_property
+    def sparse(self) -> frozenset[Place]:
+        """The columns that are NULL in some rows, but not in all: that one is filled may tell a kind of row."""
+        return frozenset(
+            Place(name, column)
+            for name, table in self.profile.tables.items()
+            for column, one in table.columns.items()
+            if 0 < one.filled < table.rows
+        )
+
+    def naming_columns(self, table: Table) -> tuple[str, ...]:
+        """The columns by which people call the rows of a table: short texts of which most stand once."""
+        found = []
+        for column in table.columns:
+            one = self.profile.column(table.name, column.name)
+            if column.kind is not Kind.TEXT or one is None or one.filled == 0 or not 2 < one.length <= _LONGEST_NAME:
+                continue
+            if (table.name, column.name) not in self._space_by_place and one.distinct >= _NAMES_ROWS * one.filled:
+                found.append(column.name)
+        return tuple(found)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain dicts and lists, for a run's files and for programs."""
+        return {
+            "format": FORMAT,
+            "schema": self.schema.to_json(),
+            "keys": [key.to_json() for key in self.keys],
+            "links": [link.to_json() for link in self.links],
+            "spaces": [{"name": s.name, "columns": [".".join(place) for place in s.places]} for s in self.spaces],
+            "codes": sorted(".".join(place) for place in self.codes),
+            "wishes": {
+                "added": [[list(start), list(end)] for start, end in self.wishes.added],
+                "forbidden": sorted([list(start), list(end)] for start, end in self.wishes.forbidden),
+            },
+            "discovers": self.discovers,
+            "profile": self.profile.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Structure:
+        """The structure that `to_json` wrote."""
+        return cls(
+            Schema.from_json(data["schema"]),
+            Profile.from_json(data["profile"]),
+            tuple(DiscoveredKey.from_json(key) for key in data["keys"]),
+            tuple(DiscoveredLink.from_json(link) for link in data["links"]),
+            LinkWishes(*(kind(_ends(one) for one in data["wishes"][name]) for name, kind in _WISHES)),
+            data["discovers"],
+        )
+
+
+def learn_structure(
+    database: Database,
+    wishes: LinkWishes | None = None,
+    *,
+    discover: bool = True,
+    progress: Progress = silent,
+) -> Structure:
+    """Profile a database and find its keys and links; the user's word on links beats both.
+
+    Without `discover` only what is declared counts, as in the paper's datasets.
+    """
+    wishes = wishes or LinkWishes()
+    profile = profile_of(database, progress)
+    if not discover:
+        return Structure(database.schema, profile, discovers=False)
+    schema, keys = with_keys(database.schema, profile, database)
+    schema, links = with_links(schema, profile, database, wishes)
+    return Structure(schema, profile, keys, links, wishes)
+
+
+_WISHES: tuple[tuple[str, Any], ...] = (("added", tuple), ("forbidden", frozenset))
+
+
+def _ends(pair: Sequence[Sequence[str]]) -> Ends:
+    start, end = pair
+    return Place(*start), Place(*end)
+
+
+def _is_code(one: ColumnProfile | None) -> bool:
+    return one is not None and 2 <= one.distinct <= min(MOST_CODES, one.filled - 1)

@@ -1,0 +1,172 @@
+"""Which facts are learnt from: a sample that anybody can draw again, and negatives that are none of the positives."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from ruleminer.extraction.sampling import Negatives, sample_facts
+from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.rules.lexical import lexical_form
+from ruleminer.rules.values import Kind
+from ruleminer.sources.database import Database, open_database
+
+from .small_worlds import catalog_of_database, in_duckdb, on_engine, world
+
+Drawn = list[tuple[str, str, str | None, bool]]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with open_database(in_duckdb(tmp_path / "world.duckdb", 0)) as database:
+        yield database
+
+
+def some_examples(count: int = 30) -> list[Fact]:
+    numbers = [Fact("Author", (str(number),), (Kind.INTEGER,)) for number in range(100, 100 + count)]
+    return numbers + [Fact("name", (str(number), f"n{number}"), (None, None)) for number in range(count)]
+
+
+def sampled(examples: list[Fact] | pa.Table, database: Database, **options: Any) -> pa.Table:
+    table = fact_table(examples) if isinstance(examples, list) else examples
+    options = {"positives": None, "negatives": Negatives.NONE, "seed": 0, **options}
+    with duckdb.connect() as work:
+        return sample_facts(work, table, database, catalog_of_database(database), **options)
+
+
+def drawn(examples: list[Fact] | pa.Table, database: Database, **options: Any) -> Drawn:
+    table = sampled(examples, database, **options)
+    return [tuple(row[name] for name in ("predicate", "arg1", "arg2", "positive")) for row in table.to_pylist()]
+
+
+def given(facts: list[Fact]) -> Drawn:
+    return [(f.predicate, f.arguments[0], f.arguments[1] if len(f.arguments) > 1 else None, f.positive) for f in facts]
+
+
+def test_without_a_limit_all_are_taken(database: Database) -> None:
+    assert sorted(drawn(some_examples(), database), key=repr) == sorted(given(some_examples()), key=repr)
+
+
+def test_a_sample_has_so_many_of_each_predicate_and_each_once(database: Database) -> None:
+    sample = drawn(some_examples(), database, positives=7)
+    assert set(sample) <= set(given(some_examples()))
+    assert len(sample) == len(set(sample))
+    assert Counter(row[0] for row in sample) == {"Author": 7, "name": 7}
+
+
+def test_the_order_of_the_examples_does_not_matter(database: Database) -> None:
+    mixed = some_examples()
+    random.Random(1).shuffle(mixed)
+    options = {"positives": 7, "negatives": Negatives.UNIFORM}
+    assert drawn(mixed + mixed[:5], database, **options) == drawn(some_examples(), database, **options)
+
+
+def test_a_larger_sample_holds_the_smaller_one(database: Database) -> None:
+    samples = [set(drawn(some_examples(), database, positives=size)) for size in (3, 7, 20)]
+    assert samples[0] < samples[1] < samples[2]
+
+
+def test_another_seed_is_another_sample(database: Database) -> None:
+    samples = [frozenset(drawn(some_examples(), database, positives=7, seed=seed)) for seed in range(5)]
+    assert len(set(samples)) == 5
+
+
+def test_negatives_that_were_given_are_all_kept(database: Database) -> None:
+    wrong = [Fact("Author", (str(number),), (Kind.INTEGER,), positive=False) for number in range(900, 920)]
+    sample = drawn([*some_examples(), *wrong], database, positives=3)
+    assert [row for row in sample if not row[3]] == sorted(given(wrong))
+
+
+@pytest.mark.parametrize("negatives", [Negatives.UNIFORM, Negatives.REALISTIC])
+@pytest.mark.parametrize("seed", range(3))
+def test_for_each_positive_one_negative_at_most_and_never_a_positive(
+    negatives: Negatives, seed: int, database: Database
+) -> None:
+    examples = some_examples()
+    sample = drawn(examples, database, positives=5, negatives=negatives, seed=seed)
+    wrong = [row for row in sample if not row[3]]
+    assert wrong
+    assert len(wrong) == len(set(wrong))
+    for predicate, count in Counter(row[0] for row in wrong).items():
+        assert count <= sum(row[0] == predicate and row[3] for row in sample)
+    known = {row[:3] for row in given(examples)}  # also of those that were not drawn
+    assert not known & {row[:3] for row in wrong}
+
+
+def test_a_positive_written_otherwise_is_no_negative(database: Database) -> None:
+    """The world has the prices 1, 2.5, 7 and 12.125, and whole numbers below 8."""
+    forms = ["1.0", "2.500", "07", "+12.1250", *map(str, range(9))]
+    examples = [Fact("cost", (form,), (Kind.DECIMAL,)) for form in forms]
+    assert not [row for row in drawn(examples, database, negatives=Negatives.UNIFORM) if not row[3]]
+    fewer = [fact for fact in examples if fact.arguments != ("2.500",)]
+    assert ("cost", "2.5", None, False) in drawn(fewer, database, negatives=Negatives.UNIFORM)
+
+
+def test_uniform_negatives_are_constants_of_the_database_of_the_same_family(database: Database) -> None:
+    constants = {lexical_form(cell) for rows in world(0).values() for row in rows for cell in row if cell is not None}
+    sample = drawn(some_examples(), database, negatives=Negatives.UNIFORM)
+    for predicate, first, second, positive in sample:
+        if not positive:
+            assert first in constants
+            assert first.replace(".", "").isdigit()
+            assert second is None if predicate == "Author" else second in constants
+
+
+def test_realistic_negatives_stand_in_positives_of_other_predicates(database: Database) -> None:
+    people = [Fact("Author", (f"http://h/person/{number}",), (None,)) for number in range(20)]
+    papers = [Fact("Paper", (f"http://h/paper/{number}",), (None,)) for number in range(20)]
+    words = [Fact("Word", (f"w{number}",), (None,)) for number in range(20)]
+    sample = drawn([*people, *papers, *words], database, negatives=Negatives.REALISTIC)
+    wrong = {(row[0], str(row[1]).rsplit("/", 1)[0]) for row in sample if not row[3]}
+    assert wrong == {("Author", "http://h/paper"), ("Paper", "http://h/person")}, "no entity is a word, no word an IRI"
+
+
+def test_realistic_negatives_hold_nothing_that_stands_in_positives_of_their_own_predicate_alone(
+    database: Database,
+) -> None:
+    wrote = [
+        Fact("wrote", (f"http://h/person/{number}", f"http://h/paper/{number}"), (None, None)) for number in range(9)
+    ]
+    assert all(row[3] for row in drawn(wrote, database, negatives=Negatives.REALISTIC))
+    others = [
+        Fact("read", (f"http://h/person/{number}", f"http://h/book/{number}"), (None, None)) for number in range(9)
+    ]
+    wrong = [row for row in drawn([*wrote, *others], database, negatives=Negatives.REALISTIC) if not row[3]]
+    assert wrong
+    assert not [row for row in wrong if row[0] == "wrote" and "paper" in f"{row[1]}{row[2]}"]
+    assert not [row for row in wrong if row[0] == "read" and "book" in f"{row[1]}{row[2]}"]
+
+
+def test_a_drawn_negative_has_the_kind_of_its_place(database: Database) -> None:
+    rows = sampled(some_examples(), database, negatives=Negatives.UNIFORM).to_pylist()
+    kinds = {(row["predicate"], row["kind1"], row["kind2"]) for row in rows if not row["positive"]}
+    assert kinds == {("Author", "integer", None), ("name", None, None)}
+
+
+def test_query_pairs_take_turns(database: Database) -> None:
+    numbers = [str(number) for number in range(42)]
+    table = fact_table([Fact("P", (number,), (None,)) for number in numbers])
+    table = table.set_column(
+        table.column_names.index("origin"),
+        "origin",
+        pa.array(["few" if n in ("40", "41") else "many" for n in numbers]),
+    )
+    assert {"40", "41"} <= {row[1] for row in drawn(table, database, positives=4)}
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgres", "mysql"])
+@pytest.mark.parametrize("negatives", [Negatives.UNIFORM, Negatives.REALISTIC])
+def test_every_engine_draws_the_same(
+    engine: str, negatives: Negatives, database: Database, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    options = {"positives": 9, "negatives": negatives, "seed": 4}
+    expected = drawn(some_examples(), database, **options)
+    with open_database(on_engine(engine, 0, tmp_path, request)) as other:
+        assert drawn(some_examples(), other, **options) == expected

@@ -1,0 +1,2 @@
+CREATE TABLE login (id INTEGER PRIMARY KEY, "user" VARCHAR);
+INSERT INTO login VALUES (1, 'ann');

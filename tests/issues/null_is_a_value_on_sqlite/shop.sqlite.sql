@@ -1,0 +1,2 @@
+CREATE TABLE item (id INTEGER PRIMARY KEY, sold BOOLEAN, price DECIMAL(8,2));
+INSERT INTO item VALUES (1, NULL, NULL), (2, 1, 2.5), (3, 0, 7);

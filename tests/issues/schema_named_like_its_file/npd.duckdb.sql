@@ -1,0 +1,2 @@
+CREATE SCHEMA npd;
+CREATE TABLE npd.npd.field AS SELECT 1 AS id;

@@ -1,0 +1,184 @@
+"""The decision network: messages are expectations, terms and hypotheses have no order, and it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+
+from ruleminer.errors import InputError
+from ruleminer.learn.decision_files import load_network, save_network
+from ruleminer.learn.decision_network import DecisionNetwork, claims, messages, tensors_of
+from ruleminer.learn.decision_problem import Problem, Relation
+from ruleminer.learn.decision_training import LOSSES, DecisionOptions, judge, train_network
+
+FEATURES = 5
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """What is so small is slower on several."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def made_up(seed: int, terms: int = 6, hypotheses: int = 4, sets: int = 5) -> Problem:
+    """A problem of chance; the first feature tells the right hypothesis."""
+    dice = np.random.default_rng(seed)
+    shape = (terms, hypotheses)
+    there = dice.random(shape) < 0.8
+    there[:, :2] = True
+    subject, object_ = (dice.integers(0, sets, shape) for _ in range(2))
+    body, turned, value = (dice.integers(1, 7, shape) for _ in range(3))
+    for array in (subject, object_, body, turned, value):
+        array[:, 0] = 0
+    inside = dice.random((sets, sets)).astype(np.float32)
+    inside[0], inside[:, 0] = 0.0, 0.0
+    is_class = np.arange(terms) < terms // 2
+    classes, others = [Relation.PARENT, Relation.SIBLING], [Relation.INVERSE, Relation.SAME_DOMAIN]
+    edges = [
+        (t, u, int(relation))
+        for t in range(terms)
+        for u in range(terms)
+        if t != u
+        for relation in (
+            [Relation.DOMAIN_OF, Relation.RANGE_OF] if is_class[t] and not is_class[u]
+            else [Relation.DOMAIN, Relation.RANGE] if is_class[u] and not is_class[t]
+            else classes if is_class[t] else others
+        )
+    ]  # fmt: skip
+    right = np.zeros(shape, bool)
+    right[np.arange(terms), dice.integers(0, 2, terms)] = True
+    features = dice.normal(size=(*shape, FEATURES)).astype(np.float32)
+    features[..., 0] = right * 2.0 + 0.1 * features[..., 0]
+    nothing = np.zeros((terms, 2), np.int64)
+    return Problem(
+        is_class, there, features, subject, object_, body, turned, value, np.arange(sets) % 3, inside,
+        np.array(edges), right, np.ones(terms, bool), np.ones(shape, np.float32), np.zeros((*shape, 0), bool),
+        nothing, 9,
+    )  # fmt: skip
+
+
+def test_a_message_is_what_the_sender_is_expected_to_fit() -> None:
+    problem = made_up(0)
+    belief = torch.rand(problem.there.shape).softmax(-1)
+    found = messages(tensors_of(problem), belief)
+    inside, table = problem.inside, problem.table
+    for e, (receiver, sender, relation) in enumerate(problem.edges):
+        for h in range(problem.there.shape[1]):
+            expected = np.zeros(3)
+            for g in range(problem.there.shape[1]):
+                p = float(belief[sender, g])
+                ours, theirs = problem.subject[receiver, h], problem.subject[sender, g]
+                if relation == Relation.RANGE:
+                    ours = problem.object[receiver, h]
+                if relation == Relation.RANGE_OF:
+                    theirs = problem.object[sender, g]
+                if relation == Relation.INVERSE:
+                    a, b = problem.subject[receiver, h], problem.object[sender, g]
+                    c, d = problem.object[receiver, h], problem.subject[sender, g]
+                    same = problem.turned[receiver, h] == problem.body[sender, g] != 0
+                    ends = (inside[a, b] + inside[b, a]) / 2, (inside[c, d] + inside[d, c]) / 2
+                    expected += p * np.array([*ends, float(same)])
+                    continue
+                beside = table[ours] == table[theirs] != 0
+                expected += p * np.array([inside[ours, theirs], inside[theirs, ours], float(beside)])
+            assert found[e, h].numpy() == pytest.approx(expected, abs=1e-5), (relation, h)
+
+
+def test_claims_count_what_others_of_the_same_kind_want() -> None:
+    problem = made_up(1)
+    belief = torch.rand(problem.there.shape).softmax(-1)
+    found = claims(tensors_of(problem), belief)
+    for t in range(len(problem.there)):
+        for h in range(problem.there.shape[1]):
+            body = problem.body[t, h]
+            others = [
+                sum(float(belief[u, g]) for g in range(problem.there.shape[1]) if problem.body[u, g] == body != 0)
+                for u in range(len(problem.there))
+                if u != t and problem.is_class[u] == problem.is_class[t]
+            ]
+            place = 0 if problem.is_class[t] else 2
+            assert float(found[t, h, place]) == pytest.approx(min(3.0, sum(others)), abs=1e-5)
+            assert float(found[t, h, place + 1]) == pytest.approx(max(others), abs=1e-5)
+
+
+def test_the_order_of_terms_and_of_hypotheses_does_not_matter() -> None:
+    problem = made_up(2)
+    torch.manual_seed(0)
+    network = DecisionNetwork(FEATURES)
+    terms = np.array([3, 0, 5, 1, 4, 2])
+    places = np.array([0, 3, 1, 2])
+    moved = {
+        name: getattr(problem, name)[terms][:, places]
+        for name in ("there", "features", "subject", "object", "body", "turned", "value", "right", "sizes", "derives")
+    }
+    number = np.argsort(terms)
+    edges = np.stack([number[problem.edges[:, 0]], number[problem.edges[:, 1]], problem.edges[:, 2]], 1)
+    other = replace(problem, **moved, is_class=problem.is_class[terms], edges=edges[::-1].copy())
+    before, after = network(tensors_of(problem))[-1], network(tensors_of(other))[-1]
+    assert torch.allclose(before[terms][:, places], after, atol=1e-4)
+
+
+def as_it_is(problem: Problem, generator: Random) -> Problem:
+    return problem
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_teaches(loss: str) -> None:
+    problems = [made_up(seed) for seed in range(8)]
+    options = DecisionOptions(loss=loss, passes=12, batch=1, learning_rate=1e-2, width=8, rounds=1)
+    network = train_network(problems, as_it_is, options)
+    assert judge(network, [made_up(seed) for seed in range(50, 60)], as_it_is).right > 0.9
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    problems = [made_up(seed) for seed in range(3)]
+    options = DecisionOptions(passes=2, width=8, rounds=1)
+    one, other = (train_network(problems, as_it_is, options).state_dict() for _ in range(2))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_what_is_left_out_is_not_heard() -> None:
+    problem = made_up(3)
+    torch.manual_seed(1)
+    network = DecisionNetwork(FEATURES)
+    tensors = tensors_of(problem)
+    rounds = network(tensors)
+    assert torch.allclose(network.without(tensors, rounds[-2]), rounds[-1], atol=1e-5)
+    deaf = network.without(tensors, rounds[-2], relation=Relation.PARENT)
+    assert not torch.allclose(deaf[:3], rounds[-1][:3])
+    assert torch.allclose(deaf[3:], rounds[-1][3:], atol=1e-5)  # properties have no class above
+    blind = network.without(tensors, rounds[-2], features=[0])
+    assert not torch.allclose(blind, rounds[-1])
+
+
+def test_a_problem_and_a_network_are_read_as_they_were_written(tmp_path: Path) -> None:
+    problem = made_up(4)
+    problem.save(tmp_path / "p.npz")
+    read = Problem.load(tmp_path / "p.npz")
+    assert all(np.array_equal(getattr(read, name), getattr(problem, name)) for name in problem.__dataclass_fields__)
+    names = [f"f{n}" for n in range(FEATURES)]
+    network = DecisionNetwork(FEATURES)
+    save_network(network, tmp_path / "n", names, {"made": "up"})
+    loaded = load_network(tmp_path / "n", names)
+    assert loaded.note["made"] == "up"
+    assert torch.equal(loaded.network(tensors_of(problem))[-1], network(tensors_of(problem))[-1])
+    with pytest.raises(InputError, match="it learnt other features than this version has"):
+        load_network(tmp_path / "n", names[1:])
+    with pytest.raises(InputError, match="cannot be used"):
+        load_network(tmp_path, names)
+
+
+def test_a_shortened_problem_is_judged_where_a_right_hypothesis_is_left() -> None:
+    problem = made_up(5)
+    short = problem.shortened(1)
+    assert short.features.shape[1] == 2
+    assert (short.judged == short.right.any(axis=1)).all()

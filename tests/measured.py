@@ -1,0 +1,71 @@
+"""The command line in a process of its own, with its seconds and its peak memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+PROJECT = Path(__file__).resolve().parent.parent
+# A child inherits the peak of getrusage from who started it; Linux tells that of the program alone as well.
+_PROGRAM = """
+import atexit, pathlib, resource, sys
+
+note = pathlib.Path(sys.argv.pop(1))
+
+def tell():
+    status = pathlib.Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    own = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
+    peak = own[0] if own else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    note.write_text(str(peak / 1024))
+
+atexit.register(tell)
+from ruleminer.cli import main
+sys.argv[0] = "ruleminer"
+main()
+"""
+
+
+class Measured(NamedTuple):
+    code: int
+    out: str
+    err: str
+    seconds: float
+    peak_mb: float
+
+
+def start(note: Path, *words: object) -> subprocess.Popen[str]:
+    """A command under way; it leaves its peak memory in the file `note`."""
+    command = [sys.executable, "-c", _PROGRAM, str(note), *map(str, words)]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "COLUMNS": "200"}
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=note.parent,
+        env=environment,
+        preexec_fn=_hear_interrupts,
+    )
+
+
+def _hear_interrupts() -> None:
+    """A shell starts what runs in the background deaf to Ctrl-C, and all that this starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def measured(folder: Path, *words: object) -> Measured:
+    """A command run to its end in a folder."""
+    note = folder / "peak"
+    started = time.perf_counter()
+    process = start(note, *words)
+    try:
+        out, err = process.communicate(timeout=300)
+    finally:
+        process.kill()
+    return Measured(process.returncode, out, err, time.perf_counter() - started, float(note.read_text()))

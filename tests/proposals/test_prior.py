@@ -1,0 +1,142 @@
+"""What speaks for a rule before any example: short, well named, entities in keys."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
+from ruleminer.proposals.prior import RESTRICTED, UNLINKED, Prior, PriorOf, PriorWeights, constant_places
+from ruleminer.rules.parser import parse_rule
+from ruleminer.sources.schema import Column, ForeignKey, Schema, Table
+
+W = "http://world#"
+
+
+def table(name: str, types: str, key: str | None = "id", links: tuple[ForeignKey, ...] = (), rows: int = 9) -> Table:
+    columns = tuple(Column.of_type(*pair.split(":"), True) for pair in types.split())  # type: ignore[misc]
+    return Table(name, columns, (key,) if key else (), (), links, rows)
+
+
+SCHEMA = Schema(
+    None,
+    (
+        table("Person", "id:integer name:text kind:text code:integer born:date"),
+        table(
+            "Paper",
+            "id:integer title:text author:integer year:integer pages:integer",
+            links=(ForeignKey(("author",), "Person", ("id",)),),
+        ),
+        table("Chair", "id:integer room:text", links=(ForeignKey(("id",), "Person", ("id",)),)),
+        table("log", "line:text what:text", key=None),
+        table("empty", "id:integer", rows=0),
+    ),
+)
+ONTOLOGY = Ontology(
+    (OntologyClass(f"{W}Person", "Person"), OntologyClass(f"{W}Paper", "Paper"), OntologyClass(f"{W}Author", "Author")),
+    (
+        Property(f"{W}wrote", "wrote", PropertyKind.OBJECT, domains=(f"{W}Person",), ranges=(f"{W}Paper",)),
+        Property(f"{W}title", "title", PropertyKind.DATATYPE, domains=(f"{W}Paper",)),
+    ),
+)
+DISTINCT = {("Person", "kind"): 3, ("Person", "name"): 900, ("Person", "code"): 1}
+
+
+@pytest.fixture(scope="module")
+def prior_of() -> PriorOf:
+    return PriorOf(ONTOLOGY, SCHEMA, DISTINCT)
+
+
+def length(prior_of: PriorOf, text: str) -> float:
+    return prior_of.description_length(parse_rule(text))
+
+
+def test_a_constant_pays_for_the_values_it_was_chosen_from(prior_of: PriorOf) -> None:
+    plain = length(prior_of, "Author(x) <- Person(id: x)")
+    column = math.log(2 * 4)  # one of four that are no keys
+    for name, values in (("kind", 3), ("name", 900), ("code", 2)):  # a single value still is a choice
+        constant = "1" if name == "code" else '"a"'
+        paid = length(prior_of, f"Author(x) <- Person(id: x, {name}: {constant})") - plain
+        assert paid == pytest.approx(column + math.log(values))
+
+
+def test_the_plain_rule_pays_for_its_table_and_its_key(prior_of: PriorOf) -> None:
+    assert length(prior_of, "Person(x) <- Person(id: x)") == pytest.approx(math.log(4) + math.log(2))
+
+
+def test_key_columns_are_cheap(prior_of: PriorOf) -> None:
+    assert length(prior_of, "Person(x) <- Person(id: x)") < length(prior_of, "Person(x) <- Person(name: x)")
+    assert length(prior_of, "Author(x) <- Paper(author: x)") < length(prior_of, "Author(x) <- Paper(title: x)")
+
+
+def test_a_class_of_what_a_link_leads_to_pays_unless_its_name_calls_for_it(prior_of: PriorOf) -> None:
+    linked, named = (prior_of.prior(parse_rule(f"{name}(x) <- Paper(author: x)")) for name in ("Person", "Author"))
+    assert linked.length == pytest.approx(named.length + RESTRICTED)
+    assert (linked.conditions, named.conditions) == (1, 0)
+    assert prior_of.prior(parse_rule("Person(x) <- Person(id: x)")).conditions == 0
+
+
+def test_a_join_by_chance_pays_and_one_along_a_link_does_not(prior_of: PriorOf) -> None:
+    linked = length(prior_of, "Author(x) <- Paper(author: x), Person(id: x)")
+    chance = length(prior_of, "Author(x) <- Paper(id: x), Person(id: x)")
+    assert chance - linked == pytest.approx(UNLINKED)
+    # Chair.id leads to Person.id, and so does Paper.author: the two are related without Person in the rule.
+    both = length(prior_of, "Author(x) <- Paper(author: x), Chair(id: x)")
+    assert both == pytest.approx(length(prior_of, "Author(x) <- Paper(id: x), Chair(id: x)") - UNLINKED)
+
+
+def test_every_atom_and_every_part_of_a_concatenation_pays(prior_of: PriorOf) -> None:
+    one = length(prior_of, "Author(x) <- Person(id: x)")
+    assert length(prior_of, "Author(x) <- Person(id: x), Chair(id: x)") > one + math.log(4)
+    iri = length(prior_of, 'Author(x) <- Person(id: a), x = "http://p/" ++ a')
+    assert iri - one == pytest.approx(2 * math.log(2))
+
+
+def test_entities_stand_in_keys_and_values_elsewhere(prior_of: PriorOf) -> None:
+    def keys(text: str) -> float:
+        return prior_of.prior(parse_rule(text)).keys
+
+    assert (
+        keys("Person(x) <- Person(id: x)") > keys("Person(x) <- Paper(author: x)") > keys("Person(x) <- log(line: x)")
+    )
+    assert keys("title(x, y) <- Paper(id: x, title: y)") > keys("title(x, y) <- Paper(id: x, author: y)")
+    assert keys("wrote(x, y) <- Paper(author: x, id: y)") > keys("wrote(x, y) <- Paper(author: x, title: y)")
+
+
+def test_the_tables_at_a_propertys_ends_fit_its_domain_and_range(prior_of: PriorOf) -> None:
+    right = prior_of.prior(parse_rule("wrote(x, y) <- Paper(author: x, id: y)"))
+    wrong = prior_of.prior(parse_rule("wrote(x, y) <- log(line: x, what: y)"))
+    assert right.ends == 1.0  # Paper.author leads to Person
+    assert wrong.ends < 0.3
+
+
+def test_names_fade_as_examples_come_in() -> None:
+    weights = PriorWeights()
+    named, plain = Prior(3.0, 1.0, 0.0, 1.0), Prior(3.0, 0.0, 0.0, 1.0)
+    gaps = [named.total(weights, n) - plain.total(weights, n) for n in (0, 10, 60, 600)]
+    assert gaps == sorted(gaps, reverse=True)
+    assert gaps[0] == pytest.approx(weights.names)
+    assert gaps[2] == pytest.approx(weights.names / 2)
+
+
+def test_length_costs_whatever_the_number_of_examples() -> None:
+    weights = PriorWeights()
+    for examples in (0, 1000):
+        gap = Prior(3.0, 0.5, 0.0, 1.0).total(weights, examples) - Prior(7.0, 0.5, 0.0, 1.0).total(weights, examples)
+        assert gap == pytest.approx(4.0 * weights.length)
+
+
+def test_a_rule_on_tables_we_do_not_know_still_has_a_prior(prior_of: PriorOf) -> None:
+    assert math.isfinite(length(prior_of, "Author(x) <- Gone(id: x, flag: true)"))
+
+
+def test_links_without_a_known_target_column_are_no_links() -> None:
+    odd = table("Odd", "id:integer to:integer", links=(ForeignKey(("to",), "Person", ()),))
+    prior_of = PriorOf(ONTOLOGY, Schema(None, (*SCHEMA.tables, odd)), {})
+    assert prior_of.prior(parse_rule("Person(x) <- Odd(to: x)")).keys == -1.0
+
+
+def test_the_columns_with_constants_are_found_once_each() -> None:
+    rules = [parse_rule("A(x) <- t(i: x, a: 1, b: true), u(i: x, a: 2)"), parse_rule('A(x) <- t(i: x, a: 5, c: "v")')]
+    assert constant_places(rules) == [("t", "a"), ("t", "b"), ("u", "a"), ("t", "c")]

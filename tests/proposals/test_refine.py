@@ -1,0 +1,76 @@
+"""Refinement: a code that the examples share becomes a condition, where the evidence asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from rdflib import Graph
+
+from ruleminer.problem.ontology import Ontology, ontology_of
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.measure import Measure
+from ruleminer.proposals.pool import REFINED, CandidateSet, pool_of
+from ruleminer.proposals.ranking import Ranker, rank
+from ruleminer.rules.body import Body
+from ruleminer.rules.parser import parse_rule
+from ruleminer.rules.printer import rule_text
+from ruleminer.sources.database import open_database
+
+ALL = 'Appraisal(x) <- bore(id: a), x = "http://x/bore/" ++ a'
+APPRAISAL = 'Appraisal(x) <- bore(id: a, purpose: "appraisal"), x = "http://x/bore/" ++ a'
+
+
+@pytest.fixture
+def measure(tmp_path: Path) -> Iterator[Measure]:
+    with duckdb.connect(tmp_path / "w.duckdb") as connection:
+        connection.execute("CREATE TABLE bore (id INTEGER PRIMARY KEY, purpose VARCHAR, depth INTEGER, dry BOOLEAN)")
+        connection.execute(
+            "INSERT INTO bore SELECT i, ['appraisal', 'wildcat', 'production'][1 + i % 3], 7 * i, i % 2 = 0 "
+            "FROM range(300) r(i)"
+        )
+    with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
+        yield Measure(ontology(), Derivations(database), noise=True)
+
+
+def ontology() -> Ontology:
+    turtle = "@prefix : <http://x/#> . :Appraisal a <http://www.w3.org/2002/07/owl#Class> ."
+    return ontology_of(Graph().parse(data=turtle, format="turtle"))
+
+
+def examples(*numbers: int) -> list[CandidateSet]:
+    rule = parse_rule(ALL)
+    return [CandidateSet((f"http://x/bore/{number}",), (Body(rule),)) for number in numbers]
+
+
+def best(measure: Measure, *numbers: int) -> tuple[str, str]:
+    measured = measure.measured(pool_of("Appraisal", examples(*numbers)))
+    assert measured is not None
+    chosen = rank(measured, Ranker.EVIDENCE).chosen[0]
+    return rule_text(measured.pool.rules[chosen]), measured.pool.origin[chosen]
+
+
+def test_examples_that_share_a_code_make_a_finer_rule(measure: Measure) -> None:
+    assert best(measure, *range(0, 60, 3)) == (APPRAISAL, REFINED)
+
+
+def test_one_wrong_example_does_not_spoil_it(measure: Measure) -> None:
+    assert best(measure, *range(0, 60, 3), 7)[0] == APPRAISAL
+
+
+def test_examples_of_all_kinds_leave_the_rule_as_it_is(measure: Measure) -> None:
+    assert best(measure, *range(20))[0] == ALL
+
+
+def test_too_few_examples_cannot_pay_for_a_condition(measure: Measure) -> None:
+    assert best(measure, 0, 3, 6)[0] == ALL
+
+
+def test_an_example_that_is_gone_from_the_database_is_not_derived_any_more(measure: Measure) -> None:
+    # The dataset was made when bore 9999 was still there.
+    measured = measure.measured(pool_of("Appraisal", examples(0, 3, 6, 9, 9999)))
+    assert measured is not None
+    place = [rule_text(rule) for rule in measured.pool.rules].index(ALL)
+    assert measured.pool.covers[place].tolist() == [True, True, True, True, False]

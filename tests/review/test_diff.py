@@ -1,0 +1,45 @@
+"""What changed between two mappings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import duckdb
+
+from tests.command_line import Run as Cli
+
+
+def test_rules_and_facts_that_differ_are_told_by_term(run: Cli, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, flag BOOLEAN, name VARCHAR)")
+        connection.execute("INSERT INTO t SELECT i, i % 4 = 0, 'n' || i FROM range(20) r(i)")
+    for name, text in {
+        "one": "A(x) <- t(id: x)\nB(x) <- t(id: x, flag: true)\nname(x, y) <- t(id: x, name: y)\n",
+        "two": "A(x) <- t(id: x, flag: true)\nC(x) <- t(id: x)\nname(x, y) <- t(id: x, name: y)\n",
+    }.items():
+        (tmp_path / name / "proposals").mkdir(parents=True)
+        (tmp_path / name / "proposals" / "mapping.rules").write_text(text)
+    told = json.loads(run("diff", "one", "two", "--db", "d.duckdb", "--json").out)
+    assert told["same"] == 1
+    found = {one["term"]: one for one in told["terms"]}
+    assert {(name, one["gained"], one["lost"]) for name, one in found.items()} == {
+        ("A", 0, 15),
+        ("B", 0, 5),
+        ("C", 20, 0),
+    }
+    assert found["A"]["lost_facts"] == [["1"], ["10"], ["11"], ["13"], ["14"]]
+    plain = run("diff", "one", "two")
+    assert plain.code == 0
+    assert "3 terms differ, 1 are the same" in plain.out
+    assert "0 terms differ" in run("diff", "one", "one").out
+
+
+def test_what_is_no_mapping_is_one_line(run: Cli, tmp_path: Path) -> None:
+    told = run("diff", "one", "two")
+    assert (told.code, told.err.count("\n")) == (2, 1)
+    assert "no mapping.rules there" in told.err
+    (tmp_path / "latin.rules").write_bytes("Café(x) <- t(id: x)".encode("latin-1"))
+    told = run("diff", str(tmp_path / "latin.rules"), str(tmp_path / "latin.rules"))
+    assert (told.code, told.err.count("\n")) == (2, 1)
+    assert "latin.rules: cannot be read" in told.err

@@ -1,0 +1,290 @@
+"""The next question is the one whose answer tells most; where none tells anything, that is said."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ruleminer.errors import DatabaseTimeoutError
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
+from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
+from ruleminer.proposals.derivations import Derivations, Fact
+from ruleminer.proposals.draft import DraftRequest, draft_mapping
+from ruleminer.proposals.ranking import Ranker, log_prior, rank
+from ruleminer.proposals.request import ProposeRequest
+from ruleminer.proposals.stage import propose_mappings
+from ruleminer.review.hypotheses import entropy
+from ruleminer.review.questions import NoQuestion, Question, choice_information, information
+from ruleminer.review.session import ReviewSession, open_review
+from ruleminer.rules.printer import rule_text
+
+_shares = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=5)
+
+
+@given(_shares, st.data(), st.sampled_from([0.0, 0.03, 0.2]))
+def test_information_is_the_entropy_less_what_is_expected_to_be_left(
+    weights: list[float], data: st.DataObject, slips: float
+) -> None:
+    """Compared with the sum over answers, written out."""
+    shares = np.array(weights) / sum(weights)
+    derives = np.array(data.draw(st.lists(st.booleans(), min_size=len(shares), max_size=len(shares))))
+    left = 0.0
+    for answer in (True, False):
+        likely = [(1 - slips if bool(d) == answer else slips) * p for d, p in zip(derives, shares, strict=True)]
+        total = sum(likely)
+        if total > 0:
+            left += total * entropy([one / total for one in likely])
+    assert math.isclose(information(shares, derives, slips), entropy(shares.tolist()) - left, abs_tol=1e-9)
+
+
+def test_a_choice_between_rows_of_their_own_tells_all_but_for_slips() -> None:
+    shares = np.full(4, 0.25)
+    assert math.isclose(choice_information(shares, np.eye(4, dtype=bool), 0.0), 2.0)
+    assert 1.5 < choice_information(shares, np.eye(4, dtype=bool), 0.03) < 2.0
+    assert math.isclose(choice_information(shares, np.eye(4, dtype=bool)[:, :3], 0.0), 2.0)  # none of them: the fourth
+
+
+PEOPLE = """
+CREATE TABLE person (id INTEGER PRIMARY KEY, name VARCHAR, writes BOOLEAN, reads BOOLEAN);
+CREATE TABLE author_of (person INTEGER REFERENCES person(id), paper INTEGER);
+CREATE TABLE paper (id INTEGER PRIMARY KEY, title VARCHAR);
+INSERT INTO person SELECT i, 'Person ' || i, i % 3 = 0, i % 2 = 0 FROM range(1, 61) t(i);
+INSERT INTO paper SELECT i, 'Paper ' || i FROM range(1, 31) t(i);
+INSERT INTO author_of SELECT i * 3, i FROM range(1, 21) t(i);
+"""
+ONTOLOGY = """
+@prefix : <http://e/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Person a owl:Class . :Author a owl:Class ; rdfs:subClassOf :Person . :Paper a owl:Class .
+:hasAuthor a owl:ObjectProperty ; rdfs:domain :Paper ; rdfs:range :Author .
+:title a owl:DatatypeProperty ; rdfs:domain :Paper .
+"""
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """A run with two examples of each class: many rules are in question."""
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        connection.execute(PEOPLE)
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "e.csv").write_text("predicate,arg1\nAuthor,6\nAuthor,12\nPerson,6\nPerson,12\nPaper,3\nPaper,4\n")
+    extract_datasets(
+        ExtractRequest(out=tmp_path / "run", db=str(tmp_path / "people.duckdb"), ontology=tmp_path / "o.ttl",
+                       examples=(tmp_path / "e.csv",), negatives="none")
+    )  # fmt: skip
+    return tmp_path / "run"
+
+
+def facts_of(session: ReviewSession, question: Question) -> list[set[tuple[str, ...]]]:
+    """What each hypothesis derives, all of it."""
+    derived = session.derivations.derived
+    return [set().union(*(derived(rule) for rule in one.rules)) for one in question.hypotheses]
+
+
+def test_the_question_is_the_best_of_all_facts_that_could_be_asked_of_its_term(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        for term in session.decisions:
+            question = session.question(term)
+            if isinstance(question, NoQuestion) or question.is_choice:
+                continue
+            every = facts_of(session, question)
+            shares = np.array([one.share for one in question.hypotheses])
+            best = max(information(shares, np.array([fact in one for one in every])) for fact in set().union(*every))
+            assert math.isclose(question.information, best, abs_tol=1e-9), term
+            for fact, by in zip(question.facts, question.derived_by, strict=True):
+                assert by == tuple(i for i, one in enumerate(every) if fact in one)
+
+
+def test_the_facts_of_a_choice_are_rows_that_one_likely_hypothesis_alone_derives(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        questions = [session.question(term) for term in session.decisions]
+        choices = [one for one in questions if isinstance(one, Question) and one.is_choice]
+        for question in choices:
+            every = [
+                one for one, h in zip(facts_of(session, question), question.hypotheses, strict=True) if h.share > 0.02
+            ]
+            assert all(sum(fact in one for one in every) == 1 for fact in question.facts)
+            assert len(set(question.facts)) == len(question.facts) >= 3
+
+
+def test_an_answer_decides_between_the_hypotheses_and_is_not_asked_for_again(people: Path) -> None:
+    """The user means those who wrote a paper."""
+    truth = {(str(3 * i),) for i in range(1, 21)}
+    with open_review(ProposeRequest(run=people)) as session:
+        asked = []
+        for _ in range(12):
+            question = session.question("Author")
+            if isinstance(question, NoQuestion):
+                break
+            asked += question.facts
+            place = next((i for i, fact in enumerate(question.facts) if fact in truth), None)
+            session.answer(question, place)
+        assert isinstance(question, NoQuestion)
+        assert len(set(asked)) == len(asked) <= 12
+        derived = set().union(*(session.derivations.derived(rule) for rule in session.decisions["Author"].rules))
+        assert derived == truth
+
+
+def test_the_same_run_asks_the_same(people: Path) -> None:
+    found = []
+    for _ in range(2):
+        with open_review(ProposeRequest(run=people)) as session:
+            found.append(session.question())
+    assert found[0] == found[1]
+
+
+def test_where_all_is_decided_it_says_so(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        for term, decision in list(session.decisions.items()):
+            session.say(UserDecision(term, Said.ACCEPTED, rules=decision.rules))
+        question = session.question()
+        assert isinstance(question, NoQuestion)
+        assert "as good as decided" in question.reason
+
+
+def test_where_rules_derive_the_same_no_question_is_asked(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        while isinstance(question := session.question("Paper", worth=0.0001), Question):
+            session.cannot_tell(question)
+        assert "same facts" in question.reason or "as good as decided" in question.reason
+
+
+def test_a_session_shows_what_propose_mappings_writes(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        for _ in range(6):
+            question = session.question()
+            if isinstance(question, Question):
+                session.answer(question, 0)
+        assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
+
+
+def exported(session: ReviewSession) -> dict[str, set[str]]:
+    return {one.predicate: set(one.texts) for one in session.export().proposals.proposals if one.texts}
+
+
+def test_an_export_keeps_what_the_proposals_were_made_with(people: Path) -> None:
+    asked = ProposeRequest(
+        run=people, iris=("Paper=http://e/papers/{}",), base="http://e/data/", datatypes="database", noise=True,
+        min_confidence=0.7, ranker="evidence",
+    )  # fmt: skip
+    before = json.loads((propose_mappings(asked).folder / "proposals.json").read_text())["made_from"]
+    mapping = (people / "proposals" / "mapping.ttl").read_bytes()
+    assert b"http://e/papers/" in mapping
+    with open_review(ProposeRequest(run=people)) as session:
+        assert session.ranker is Ranker.EVIDENCE
+        session.export()
+    assert json.loads((people / "proposals" / "proposals.json").read_text())["made_from"] == before
+    assert (people / "proposals" / "mapping.ttl").read_bytes() == mapping
+    with open_review(ProposeRequest(run=people, base="http://e/other/", ranker="joint")) as session:
+        assert (session.request.base, session.ranker) == ("http://e/other/", Ranker.JOINT)
+
+
+@pytest.fixture
+def draft(people: Path) -> Path:
+    """A run of the same database without any example: the network decides."""
+    out = people.parent / "draft"
+    draft_mapping(DraftRequest(str(people.parent / "people.duckdb"), people.parent / "o.ttl", out))
+    return out
+
+
+def test_a_session_of_a_draft_shows_what_the_network_decides_after_each_word(draft: Path) -> None:
+    with open_review(ProposeRequest(run=draft)) as session:
+        assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
+        assert len(session.rules) > 2
+        fact = session.sample(session.decisions["Paper"].rules, 1)[0]
+        session.say(UserDecision("Paper", Said.FAILS, fact))
+        session.say(UserDecision("title", Said.HOLDS, session.sample(session.decisions["title"].rules, 1)[0]))
+        session.say(UserDecision("Person", Said.REJECTED, rules=session.decisions["Person"].rules))
+        session.say(UserDecision("Author", Said.NO_RULE))
+        assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
+        assert {name: session.proposal(name).status for name in session.rules} == {
+            one.predicate: one.status for one in session.export().proposals.proposals if one.texts
+        }
+
+
+def test_no_rule_that_derives_a_fact_which_does_not_hold_is_left_where_no_example_is(draft: Path) -> None:
+    with open_review(ProposeRequest(run=draft)) as session:
+        fact = session.sample(session.decisions["Paper"].rules, 1)[0]
+        session.say(UserDecision("Paper", Said.FAILS, fact))
+        left = session.decisions["Paper"].measured.pool.rules if "Paper" in session.decisions else ()
+        assert not any(fact in session.derivations.derived(rule) for rule in left)
+        assert "paper(id: x)" not in str(exported(session).get("Paper"))
+        session.undo()
+        assert session.rules["Paper"] == ("Paper(x) <- paper(id: x)",)
+
+
+def test_what_an_answer_changed_is_told(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        rules = session.decisions["Author"].rules
+        changes = session.say(UserDecision("Author", Said.REJECTED, rules=rules))
+        assert [one.before for one in changes if one.term == "Author"] == [tuple(map(rule_text, rules))]
+        _, back = session.undo()
+        assert {(one.term, one.before, one.after) for one in back} == {
+            (one.term, one.after, one.before) for one in changes
+        }
+
+
+def test_every_two_hypotheses_that_differ_have_a_fact_that_tells_them_apart(people: Path) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        some = session.hypotheses("Author")[:4]
+        found = session.questions.differences(some)
+        for (i, one), (j, other) in itertools.combinations(enumerate(some), 2):
+            derived = [set().union(*(session.derivations.derived(r) for r in h.rules)) for h in (one, other)]
+            told_apart = bool((found.derives[i] != found.derives[j]).any())
+            assert told_apart == (derived[0] != derived[1])
+
+
+def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_word(
+    people: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_review(ProposeRequest(run=people)) as session:
+        some = session.hypotheses("Author")
+        tries = []
+
+        def late(self: Derivations, *asked: object) -> list[Fact]:
+            tries.append(asked)
+            raise DatabaseTimeoutError("too long")
+
+        rule, fact = some[0].rules[0], session.sample(some[0].rules, 1)[0]
+        with monkeypatch.context() as patched:
+            patched.setattr(Derivations, "difference", late)
+            patched.setattr(Derivations, "sample", late)
+            patched.setattr(Derivations, "coverage", lambda self, asked: [None] * len(asked))
+            question = session.question("Author")
+            assert isinstance(question, NoQuestion)
+            assert "could not tell in time" in question.reason
+            before = len(tries)
+            session.question("Author")
+            assert len(tries) == before, "each is tried once"
+            assert session.replay.derived(rule, [fact]) == [False]
+        session.say(UserDecision("Paper", Said.UNKNOWN, ("3",)))
+        assert session.replay.derived(rule, [fact]) == [True]
+        assert session.questions.differences(some).facts
+
+
+def test_an_answer_is_no_example_that_was_drawn(people: Path) -> None:
+    """It tells which rules derive it, whatever their size, and no condition must be paid for by it."""
+    with open_review(ProposeRequest(run=people)) as session:
+        before = session.pools.measured["title"]
+        assert not before.pool.positives
+        fact = session.derivations.sample([before.pool.rules[0]], 1)[0]
+        said = UserDecisions((UserDecision("title", Said.HOLDS, fact),))
+        after = session.replay.of(said).applied(session.pools.measured).measured["title"]
+        assert after.pool.positives == (fact,)
+        weights = session.pools.terms.measure.weights
+        assert (
+            log_prior(after, Ranker.EVIDENCE, weights, 0).tolist()
+            == log_prior(before, Ranker.EVIDENCE, weights, 0).tolist()
+        )
+        likelihood = rank(after, Ranker.EVIDENCE, weights).log_likelihood
+        derives = after.pool.covers[:, 0]
+        assert len(set(likelihood[derives].round(9).tolist())) == 1, "large or small"
+        assert likelihood[derives].min() > likelihood[~derives].max()

@@ -1,0 +1,106 @@
+"""Keys that nobody declared: what tells all rows apart, and looks as if it was made for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ruleminer.sources.database import open_database
+from ruleminer.structure.keys import with_keys
+from ruleminer.structure.profile import profile_of
+
+from .worlds import ENGINES, database_of, on_engine
+
+
+def found_keys(url: str) -> dict[str, tuple[str, ...]]:
+    """The discovered keys by table; each must be the primary key of the schema that comes along."""
+    with open_database(url) as database:
+        schema, keys = with_keys(database.schema, profile_of(database), database)
+    found = {key.table: key.columns for key in keys}
+    for table in schema.tables:
+        if table.name in found:
+            assert table.primary_key == found[table.name]
+    return found
+
+
+def key_of(folder: Path, columns: str, rows: int = 30) -> tuple[str, ...] | None:
+    """The key found for a table of so many rows, whose columns are expressions of the row's number i."""
+    return found_keys(database_of(folder, f"CREATE TABLE thing AS SELECT {columns} FROM range({rows}) r(i)")).get(
+        "thing"
+    )
+
+
+def test_declared_keys_are_left_as_they_are(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE a (code VARCHAR PRIMARY KEY, id INTEGER)",
+        "INSERT INTO a SELECT 'c' || i, i FROM range(9) r(i)",
+        "CREATE TABLE b (id INTEGER, code VARCHAR UNIQUE)",
+        "INSERT INTO b SELECT i, 'c' || i FROM range(9) r(i)",
+    )
+    with open_database(url) as database:
+        schema, keys = with_keys(database.schema, profile_of(database), database)
+        assert (schema, keys) == (database.schema, ())
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"),
+    [
+        ("'n' || i AS name, i + 7 AS id", "id"),
+        ("i * i AS square, i AS thing_no", "thing_no"),
+        ("'n' || i AS label, 1000 - i AS n", "n"),
+        ("'n' || i AS label, 'm' || i AS other", "label"),
+        ("CAST(i AS DOUBLE) AS ratio, DATE '2014-01-01' + CAST(i AS INTEGER) AS day, 'n' || i AS label", "label"),
+    ],
+    ids=["an id", "named like the table", "a number", "the first", "no measure, no day"],
+)
+def test_of_several_columns_the_one_that_looks_like_a_key_is_chosen(columns: str, key: str, tmp_path: Path) -> None:
+    assert key_of(tmp_path, columns) == (key,)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["i // 2 AS id", "CASE WHEN i > 0 THEN i END AS id", "repeat('long ', 20) || i AS id", "i / 7.0 AS id"],
+    ids=["twice", "empty once", "prose", "fractions"],
+)
+def test_what_repeats_is_empty_or_is_no_name_is_no_key(columns: str, tmp_path: Path) -> None:
+    assert key_of(tmp_path, columns) is None
+
+
+def test_two_rows_differ_by_chance(tmp_path: Path) -> None:
+    assert key_of(tmp_path, "i AS id", rows=2) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pairs_and_triples_that_tell_rows_apart(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    url = on_engine(
+        engine, tmp_path, request,
+        "CREATE TABLE wrote AS SELECT p AS person, q AS paper, 'same' AS kind FROM range(5) r(p), range(6) s(q)",
+        "CREATE TABLE sat AS SELECT a, b, c, 1 AS one FROM range(3) r(a), range(4) s(b), range(5) t(c)",
+        "CREATE TABLE four AS SELECT a, b, c, d FROM range(3) r(a), range(3) s(b), range(3) t(c), range(3) u(d)",
+        "CREATE TABLE twice AS SELECT p, q FROM range(3) r(p), range(3) s(q), range(2) t(x)",
+    )  # fmt: skip
+    assert found_keys(url) == {"wrote": ("person", "paper"), "sat": ("a", "b", "c")}
+
+
+def test_a_table_is_counted_a_few_times_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six columns make 35 pairs and triples, none of which is a key; a look at some rows refutes nearly all."""
+    columns = ", ".join(f"hash(i // 2 + {n}) % 90 AS c{n}" for n in range(6))
+    url = database_of(tmp_path, f"CREATE TABLE t AS SELECT {columns} FROM range(30000) r(i)")
+    asked = list[str]()
+    with open_database(url) as database:
+        profile = profile_of(database)
+        rows = database.rows
+        monkeypatch.setattr(database, "rows", lambda sql, *rest: asked.append(sql) or rows(sql, *rest))
+        with_keys(database.schema, profile, database)
+    assert asked[0].endswith("LIMIT 10000")
+    assert len(asked) <= 5
+
+
+def test_why_is_told(tmp_path: Path) -> None:
+    url = database_of(tmp_path, "CREATE TABLE t AS SELECT i AS id FROM range(1200) r(i)")
+    with open_database(url) as database:
+        _, (key,) = with_keys(database.schema, profile_of(database), database)
+    assert key.why == "1,200 rows, as many values"
+    assert type(key).from_json(key.to_json()) == key

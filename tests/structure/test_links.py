@@ -1,0 +1,231 @@
+"""Links that nobody declared: found where inclusion is no accident, and left where it says nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from ruleminer.rules.values import Place
+from ruleminer.sources.database import open_database
+from ruleminer.structure import links as links_module
+from ruleminer.structure.link_file import LinkWishes
+from ruleminer.structure.links import DiscoveredLink
+from ruleminer.structure.structure import learn_structure
+
+from .worlds import ENGINES, database_of, on_engine
+
+Pairs = set[tuple[str, str]]
+
+DENSE = "INSERT INTO genre SELECT i, 'g' || i FROM range(1, 3001) r(i)"  # 1 … 3000, so that years lie in it, too
+SPARSE = "INSERT INTO genre SELECT 1 + (i * 7919) % 1000003, 'g' || i FROM range(1, 3001) r(i)"
+GENRE = "CREATE TABLE genre (genre_id BIGINT PRIMARY KEY, label VARCHAR)"
+ITEM = "CREATE TABLE item (item_id BIGINT PRIMARY KEY, {0})"
+
+
+def found_links(url: str, wishes: LinkWishes | None = None) -> dict[tuple[str, str], DiscoveredLink]:
+    """The links beyond the declared ones, by (from, to)."""
+    with open_database(url) as database:
+        structure = learn_structure(database, wishes)
+    found = {(f"{k.table}.{k.column}", f"{k.target}.{k.referenced}"): k for k in structure.links}
+    assert len(found) == len(structure.links), "each once"
+    return found
+
+
+def all_links(url: str, wishes: LinkWishes | None = None) -> Pairs:
+    """All links of the schema, declared and discovered."""
+    with open_database(url) as database:
+        schema = learn_structure(database, wishes).schema
+    return {(".".join(start), ".".join(end)) for start, end in schema.links}
+
+
+def item_with(column: str, value: str, rows: int = 400) -> list[str]:
+    """A table of items that count from a million on, with one more column."""
+    return [ITEM.format(f"{column} BIGINT"), f"INSERT INTO item SELECT 1000000 + i, {value} FROM range({rows}) r(i)"]
+
+
+def wish(start: str, end: str) -> tuple[Place, Place]:
+    return Place(*start.split(".")), Place(*end.split("."))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("quantity", "1 + i % 10"),
+        ("year", "1990 + i % 30"),
+        ("flag", "1 + i % 2"),
+        ("milliseconds", "1 + (i * 37) % 3000"),
+        ("whatever", "1 + i % 25"),
+    ],
+)
+def test_a_key_counted_from_1_attracts_no_small_numbers(column: str, value: str, tmp_path: Path) -> None:
+    assert not found_links(database_of(tmp_path, GENRE, DENSE, *item_with(column, value)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_column_of_scattered_numbers_that_are_all_keys_is_a_link_whatever_its_name(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    statements = GENRE, SPARSE, *item_with("whatever", "1 + ((1 + i) * 7919) % 1000003")
+    (link,) = found_links(on_engine(engine, tmp_path, request, *statements)).values()
+    assert (link.table, link.column, link.target, link.referenced) == ("item", "whatever", "genre", "genre_id")
+    assert link.evidence[:2] == ("all its values lie there", "that is no accident")
+
+
+@pytest.mark.parametrize("name", ["genre_id", "GenreId", "genre", "main_genre", "main_genre_id", "genres"])
+def test_where_keys_are_counted_from_1_the_name_decides(name: str, tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        GENRE,
+        DENSE,
+        "CREATE TABLE artist (artist_id BIGINT PRIMARY KEY)",
+        "INSERT INTO artist SELECT i FROM range(1, 3001) r(i)",
+        *item_with(f'"{name}"', "1 + i % 25"),
+    )
+    assert set(found_links(url)) == {(f"item.{name}", "genre.genre_id")}
+
+
+def test_a_name_is_not_enough_where_values_are_missing(tmp_path: Path) -> None:
+    url = database_of(tmp_path, GENRE, DENSE, *item_with("genre_id", "2900 + i"))
+    assert not found_links(url)
+
+
+@pytest.mark.parametrize(("strange", "is_link"), [(4, True), (40, False)])
+def test_real_data_are_dirty_but_not_very(strange: int, is_link: bool, tmp_path: Path) -> None:
+    """Some values of 400 are no keys, though they lie between the least and the greatest."""
+    first = f"CASE WHEN i < {strange} THEN 2 + i ELSE 1 + ((1 + i) * 7919) % 1000003 END"
+    url = database_of(tmp_path, GENRE, SPARSE, "DELETE FROM genre WHERE genre_id BETWEEN 2 AND 99",
+                      "INSERT INTO genre VALUES (1, 'one')", *item_with("genre_id", first))  # fmt: skip
+    found = found_links(url)
+    assert bool(found) == is_link
+    if is_link:
+        assert found["item.genre_id", "genre.genre_id"].evidence[0] == "99.0% of its values lie there"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_texts_that_are_keys_elsewhere(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """As they stand and as what they are: a number is no text, and a long text no code."""
+    url = on_engine(
+        engine, tmp_path, request,
+        "CREATE TABLE country (iso VARCHAR PRIMARY KEY, area BIGINT)",
+        "INSERT INTO country SELECT 'C' || (i * 37) % 1000, i FROM range(100) r(i)",
+        "CREATE TABLE city (id BIGINT PRIMARY KEY, land VARCHAR, label VARCHAR, prose VARCHAR)",
+        "INSERT INTO city SELECT 5000 + i, 'C' || ((i % 50) * 37) % 1000, 'c' || (i % 50) * 37, repeat('word ', 30) "
+        "FROM range(200) r(i)",
+    )  # fmt: skip
+    assert set(found_links(url)) == {("city.land", "country.iso")}
+
+
+def same_keys_twice(folder: Path, *more: str) -> str:
+    return database_of(
+        folder,
+        "CREATE TABLE person (id BIGINT PRIMARY KEY)",
+        f"CREATE TABLE author (id BIGINT PRIMARY KEY{''.join(more)})",
+        "INSERT INTO person SELECT 1 + (i * 7919) % 1000003 FROM range(300) r(i)",
+        "INSERT INTO author SELECT id FROM person",
+    )
+
+
+def test_two_keys_that_lie_in_each_other_are_linked_one_way(tmp_path: Path) -> None:
+    assert len(all_links(same_keys_twice(tmp_path))) == 1
+
+
+def test_a_declared_link_is_kept_and_not_turned_round(tmp_path: Path) -> None:
+    url = same_keys_twice(tmp_path, " REFERENCES person (id)")
+    assert not found_links(url)
+    assert all_links(url) == {("author.id", "person.id")}
+
+
+def test_a_link_that_the_user_adds_is_not_turned_round(tmp_path: Path) -> None:
+    wishes = LinkWishes((wish("person.id", "author.id"),))
+    assert all_links(same_keys_twice(tmp_path), wishes) == {("person.id", "author.id")}
+
+
+def test_a_column_with_a_declared_link_gets_no_other(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        GENRE,
+        SPARSE,
+        "CREATE TABLE copy (genre_id BIGINT PRIMARY KEY)",
+        "INSERT INTO copy SELECT genre_id FROM genre",
+        ITEM.format("genre_id BIGINT REFERENCES copy (genre_id)"),
+        "INSERT INTO item SELECT 2000000 + genre_id, genre_id FROM genre",
+    )
+    assert ("item.genre_id", "copy.genre_id") in all_links(url)
+    assert ("item.genre_id", "genre.genre_id") not in all_links(url)
+
+
+def test_the_user_adds_links_that_the_data_do_not_show(tmp_path: Path) -> None:
+    url = database_of(tmp_path, GENRE, DENSE, *item_with("quantity", "i"))
+    wishes = LinkWishes((wish("item.quantity", "genre.genre_id"),))
+    (link,) = found_links(url, wishes).values()
+    assert link.evidence == ("the user says so",)
+    assert all_links(url, wishes) == {("item.quantity", "genre.genre_id")}
+
+
+def test_the_user_forbids_what_was_found_and_what_was_declared(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        GENRE,
+        SPARSE,
+        ITEM.format("genre_id BIGINT, other BIGINT REFERENCES genre (genre_id)"),
+        "INSERT INTO item SELECT 2000000 + genre_id, genre_id, genre_id FROM genre",
+    )
+    both = {(f"item.{column}", "genre.genre_id") for column in ("genre_id", "other")}
+    assert all_links(url) == both
+    for start, end in both:
+        assert all_links(url, LinkWishes(forbidden=frozenset({wish(start, end)}))) == both - {(start, end)}
+
+
+def test_a_link_that_is_declared_and_added_is_one(tmp_path: Path) -> None:
+    url = same_keys_twice(tmp_path, " REFERENCES person (id)")
+    with open_database(url) as database:
+        structure = learn_structure(database, LinkWishes((wish("author.id", "person.id"),)))
+    assert structure.schema.links == (wish("author.id", "person.id"),)
+
+
+def test_without_discovery_only_the_declared_links_count(tmp_path: Path) -> None:
+    with open_database(same_keys_twice(tmp_path)) as database:
+        structure = learn_structure(database, discover=False)
+        assert (structure.schema, structure.links) == (database.schema, ())
+
+
+def test_a_relation_between_rows_of_one_table(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE employee (id BIGINT PRIMARY KEY, reports_to BIGINT, age BIGINT)",
+        "INSERT INTO employee SELECT 1 + i, CASE WHEN i > 0 THEN 1 + i // 3 END, 20 + i % 40 FROM range(100) r(i)",
+    )
+    assert set(found_links(url)) == {("employee.reports_to", "employee.id")}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_large_columns_are_compared_in_the_database_with_the_same_result(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements = GENRE, SPARSE, *item_with("whatever", "1 + ((1 + i % 395) * 7919) % 1000003")
+    url = on_engine(engine, tmp_path, request, *statements)
+    here = found_links(url)
+    monkeypatch.setattr(links_module, "_LOCAL", 10)
+    assert set(found_links(url)) == set(here) == {("item.whatever", "genre.genre_id")}
+
+
+def test_a_column_of_whole_numbers_that_holds_something_else_is_no_link_and_does_no_harm(tmp_path: Path) -> None:
+    """SQLite keeps anything in it."""
+    with sqlite3.connect(tmp_path / "w.sqlite") as lite:
+        lite.execute("CREATE TABLE genre (genre_id INTEGER PRIMARY KEY)")
+        lite.execute("CREATE TABLE item (id INTEGER PRIMARY KEY, genre_id INTEGER, kind INTEGER, size INTEGER)")
+        lite.executemany("INSERT INTO genre VALUES (?)", [(i,) for i in range(1, 30)])
+        lite.executemany(
+            "INSERT INTO item VALUES (?, ?, ?, ?)", [(100 + i, 1 + i % 20, i + 0.5, f"size {i}") for i in range(40)]
+        )
+    lite.close()
+    assert set(found_links(f"sqlite:///{tmp_path / 'w.sqlite'}")) == {("item.genre_id", "genre.genre_id")}
+
+
+def test_a_link_comes_back_from_json(tmp_path: Path) -> None:
+    url = database_of(tmp_path, GENRE, DENSE, *item_with("genre_id", "1 + i % 25"))
+    (link,) = found_links(url).values()
+    again = DiscoveredLink.from_json(link.to_json())
+    assert again == DiscoveredLink(*link.to_json()["ends"], round(link.score, 2), link.evidence)

@@ -1,0 +1,188 @@
+"""A profile says what counting by hand says, on every engine."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.lexical import lexical_form
+from ruleminer.sources.database import Database, open_database
+from ruleminer.structure.profile import (
+    COMMON,
+    ColumnProfile,
+    Profile,
+    TableProfile,
+    empty_profile,
+    profile_of,
+)
+from tests.extraction import small_worlds
+
+from .worlds import ENGINES, database_of, on_engine
+
+ORDERED = ("INTEGER", "DECIMAL(8,3)", "DATE", "TIMESTAMP")
+
+
+def counted(values: list[object], sql_type: str) -> ColumnProfile:
+    """One column of a small world, the obvious way."""
+    filled = [value for value in values if value is not None]
+    low = high = None
+    if filled and sql_type in ORDERED:
+        low, high = lexical_form(min(filled)), lexical_form(max(filled))  # type: ignore[type-var]
+    length = sum(map(len, map(str, filled))) / len(filled) if filled and sql_type == "VARCHAR" else 0.0
+    counts = Counter(map(lexical_form, filled))
+    common = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])) if len(counts) <= len(filled) // 2 else []
+    return ColumnProfile(len(filled), len(counts), low, high, round(length, 6), tuple(common))
+
+
+def alike(one: ColumnProfile, sql_type: str) -> ColumnProfile:
+    """The profile with numbers and times in the form that all engines share."""
+    low, high = (None if text is None else shared(text, sql_type) for text in (one.low, one.high))
+    common = sorted(((shared(text, sql_type), rows) for text, rows in one.common), key=lambda p: (-p[1], p[0]))
+    return ColumnProfile(one.filled, one.distinct, low, high, round(one.length, 6), tuple(common))
+
+
+def shared(text: str, sql_type: str) -> str:
+    if sql_type.startswith("DECIMAL"):
+        return lexical_form(Decimal(text))
+    return text.replace("T", " ") if sql_type == "TIMESTAMP" else text
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "mysql"])  # which rounds means, spells seconds
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_profile_is_what_counting_by_hand_gives(
+    engine: str, seed: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    with open_database(small_worlds.on_engine(engine, seed, tmp_path, request)) as database:
+        profile = profile_of(database)
+    rows = small_worlds.world(seed)
+    repeated = 0
+    for table, columns in small_worlds.TABLES.items():
+        found = profile.tables[table.removesuffix("*")]
+        assert found.rows == len(rows[table])
+        for number, (column, sql_type) in enumerate(columns.items()):
+            expected = counted([row[number] for row in rows[table]], sql_type)
+            assert alike(found.columns[column], sql_type) == expected, (table, column)
+            repeated += bool(expected.common)
+    assert repeated > 3, "some columns have frequent values"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_only_the_most_frequent_values_are_kept(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Value v stands in v rows, so that the greatest are the most frequent; of equals the first are kept."""
+    url = on_engine(
+        engine, tmp_path, request,
+        "CREATE TABLE t AS SELECT v, 'B' || v % 100 AS even, v AS x FROM range(1, 101) r(v), range(1, 101) s(w) "
+        "WHERE w <= v",
+    )  # fmt: skip
+    with open_database(url) as database:
+        found = profile_of(database).tables["t"]
+    assert found.columns["v"].common == tuple((str(v), v) for v in range(100, 100 - COMMON, -1))
+    assert len(found.columns["even"].common) == COMMON
+    seen = found.columns["v"]
+    assert seen.frequency("100") == 100.0
+    left = sum(range(1, 101 - COMMON))
+    assert seen.frequency("3") == pytest.approx(left / (100 - COMMON)), "as often as the others, on average"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_keeps_the_same_of_equally_frequent_values(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """In the order of their characters' numbers, in which capitals come before small letters."""
+    letters = [f"{letter}{number}" for letter in "aBcD" for number in range(20)]
+    rows = ", ".join(f"('{text}')" for text in letters * 2)
+    url = on_engine(engine, tmp_path, request, "CREATE TABLE t (v VARCHAR)", f"INSERT INTO t VALUES {rows}")
+    with open_database(url) as database:
+        found = profile_of(database).column("t", "v")
+    assert found is not None
+    assert found.common == tuple((text, 2) for text in sorted(letters)[:COMMON])
+
+
+def test_a_column_in_which_hardly_a_value_stands_twice_has_no_frequent_ones(tmp_path: Path) -> None:
+    url = database_of(tmp_path, "CREATE TABLE t AS SELECT v, v // 2 AS pair FROM range(10) r(v)")
+    with open_database(url) as database:
+        columns = profile_of(database).tables["t"].columns
+    assert columns["v"].common == ()
+    assert columns["pair"].common == tuple((str(v), 2) for v in range(5))
+    assert columns["v"].frequency("3") == 1.0
+
+
+def test_more_columns_than_one_statement_asks_for(tmp_path: Path) -> None:
+    selected = ", ".join(f"v % {number + 1} AS c{number}" for number in range(150))
+    with open_database(database_of(tmp_path, f"CREATE TABLE t AS SELECT {selected} FROM range(300) r(v)")) as database:
+        found = profile_of(database).tables["t"]
+    assert found.rows == 300
+    assert [found.columns[f"c{number}"].distinct for number in range(150)] == list(range(1, 151))
+
+
+def test_blobs_are_not_looked_at_but_their_rows_count(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE picture (bytes BLOB)",
+        "INSERT INTO picture VALUES ('a'), ('b')",
+        "CREATE TABLE named (name VARCHAR, bytes BLOB)",
+        "INSERT INTO named VALUES ('x', 'a')",
+    )
+    with open_database(url) as database:
+        profile = profile_of(database)
+    assert profile.tables["picture"] == TableProfile(2, {})
+    assert list(profile.tables["named"].columns) == ["name"]
+
+
+class Refusing:
+    """A database that fails on one table."""
+
+    def __init__(self, database: Database, error: DatabaseError) -> None:
+        self.database, self.error, self.schema = database, error, database.schema
+        self.dialect = database.dialect
+
+    def quoted(self, table: str) -> str:
+        return self.database.quoted(table)
+
+    def rows(self, sql: str) -> Iterator[tuple[object, ...]]:
+        if '"secret"' in sql:
+            raise self.error
+        return self.database.rows(sql)
+
+
+def two_tables(folder: Path) -> str:
+    return database_of(
+        folder,
+        "CREATE TABLE open AS SELECT v FROM range(7) r(v)",
+        "CREATE TABLE secret AS SELECT v FROM range(5) r(v)",
+    )
+
+
+def test_a_table_that_refuses_is_known_by_its_rows_only(tmp_path: Path) -> None:
+    with open_database(two_tables(tmp_path)) as database:
+        profile = profile_of(Refusing(database, DatabaseError("timed out")))  # type: ignore[arg-type]
+        assert empty_profile(database.schema).tables == {"open": TableProfile(7), "secret": TableProfile(5)}
+    assert profile.tables["secret"] == TableProfile(5, trouble="timed out")
+    assert profile.column("secret", "v") is None
+    assert profile.tables["open"].columns["v"].distinct == 7
+
+
+def test_a_lost_connection_is_no_refusal(tmp_path: Path) -> None:
+    with open_database(two_tables(tmp_path)) as database, pytest.raises(ConnectionLostError):
+        profile_of(Refusing(database, ConnectionLostError("gone")))  # type: ignore[arg-type]
+
+
+def test_a_profile_comes_back_from_json(tmp_path: Path) -> None:
+    with open_database(small_worlds.in_duckdb(tmp_path / "w.duckdb", 1)) as database:
+        profile = profile_of(database)
+    written = json.loads(json.dumps(profile.to_json()))
+    assert Profile.from_json(written).to_json() == profile.to_json()
+    assert Profile.from_json(written).tables["wrote"].rows == profile.tables["wrote"].rows
+
+
+def test_progress_is_told_table_by_table(tmp_path: Path) -> None:
+    told: list[tuple[str, str, int, int]] = []
+    with open_database(two_tables(tmp_path)) as database:
+        profile_of(database, lambda *step: told.append(step))
+    assert told == [("structure", *step) for step in (("open", 0, 2), ("secret", 1, 2), ("", 2, 2))]
