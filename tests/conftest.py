@@ -24,6 +24,17 @@ settings.load_profile("shared")
 PROJECT = Path(__file__).resolve().parent.parent
 
 
+# What servers, browsers and signals do depends on what else the machine does: a test of theirs may be tried again.
+_LIVE = {"postgres_url", "mariadb_url", "browser"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests of live processes be tried once more; the run says which were."""
+    for item in items:
+        if _LIVE & set(getattr(item, "fixturenames", ())) or item.get_closest_marker("live"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run a command in an empty folder and catch what it says."""

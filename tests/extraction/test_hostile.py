@@ -20,6 +20,8 @@ from tests.measured import Measured, measured, start
 
 from .hostile_worlds import HostileWorld, hostile_world
 
+pytestmark = pytest.mark.live
+
 MEMORY_MB, ROOM_MB = 300, 1024
 
 

@@ -15,6 +15,8 @@ import pytest
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.progress import silent
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(autouse=True)
 def listening() -> Iterator[None]:

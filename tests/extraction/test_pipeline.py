@@ -441,6 +441,7 @@ with open_database(f"duckdb:///{folder / 'w.duckdb'}") as database:
 """
 
 
+@pytest.mark.live
 def test_a_killed_run_leaves_no_dataset_and_finishes_when_run_again(tmp_path: Path) -> None:
     small_world(tmp_path)
     command = [sys.executable, "-c", KILLED, str(tmp_path)]

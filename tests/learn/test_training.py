@@ -95,6 +95,7 @@ def test_equal_options_give_equal_models(toy_run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.live
 def test_a_killed_run_resumes_to_the_bit(toy_run: Path, tmp_path: Path) -> None:
     options = replace(QUICK, updates=150, batch_nodes=150, patience=1000)
     whole = write_run(tmp_path / "whole", toy_facts())
