@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pyparsing import ParserElement
 from pyparsing.exceptions import ParseBaseException
@@ -29,6 +30,8 @@ _OBSTACLES = {
     "Graph": "a GRAPH",
 }
 _Triple = tuple[Node, Node, Node]
+_Pattern = tuple[tuple[_Triple, ...], tuple[str, ...]]
+"""The triple patterns of a query that has nothing else, and the variables it returns or counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +66,7 @@ class PairTarget:
 
 def pair_target(pair: QueryPair, ontology: Ontology) -> PairTarget | NoFacts:
     """The one predicate that the pair's SPARQL asks for."""
-    try:
-        query = prepareQuery(pair.sparql, initNs=_PREFIXES).algebra
-    except ParseBaseException as problem:
-        return NoFacts(f"its SPARQL does not parse: {problem.msg}, line {problem.lineno}, column {problem.column}")
-    except Exception as problem:  # an unknown prefix is a bare Exception in rdflib
-        return NoFacts(f"its SPARQL does not parse: {problem}")
-    finally:
-        ParserElement.reset_cache()  # it keeps the frames of every failed try alive, and all that they know
-    pattern = _pattern(query)
+    pattern = _asked(pair.sparql)
     if isinstance(pattern, NoFacts):
         return pattern
     triples, selected = pattern
@@ -84,6 +79,19 @@ def pair_target(pair: QueryPair, ontology: Ontology) -> PairTarget | NoFacts:
     if len(types) == 1:
         return _class_target(types[0], selected, ontology)
     return NoFacts(f"its SPARQL asks for {len(types)} classes and no property")
+
+
+@lru_cache(maxsize=2048)  # rdflib takes longer to parse a query than most databases to answer it
+def _asked(sparql: str) -> _Pattern | NoFacts:
+    try:
+        query = prepareQuery(sparql, initNs=_PREFIXES).algebra
+    except ParseBaseException as problem:
+        return NoFacts(f"its SPARQL does not parse: {problem.msg}, line {problem.lineno}, column {problem.column}")
+    except Exception as problem:  # an unknown prefix is a bare Exception in rdflib
+        return NoFacts(f"its SPARQL does not parse: {problem}")
+    finally:
+        ParserElement.reset_cache()  # it keeps the frames of every failed try alive, and all that they know
+    return _pattern(query)
 
 
 def _class_target(triple: _Triple, selected: tuple[str, ...], ontology: Ontology) -> PairTarget | NoFacts:
@@ -115,8 +123,7 @@ def _property_target(
     return PairTarget(term, (str(subject), str(value)), (tuple(classes[subject]), tuple(classes[value])), selected)
 
 
-def _pattern(query: CompValue) -> tuple[list[_Triple], tuple[str, ...]] | NoFacts:
-    """The triple patterns of a query that has nothing else, and the variables it returns or counts."""
+def _pattern(query: CompValue) -> _Pattern | NoFacts:
     if query.name != "SelectQuery":
         return NoFacts("its SPARQL is not a SELECT")
     selected = tuple(map(str, query.PV))
@@ -131,7 +138,7 @@ def _pattern(query: CompValue) -> tuple[list[_Triple], tuple[str, ...]] | NoFact
             at = at.p
         else:
             return NoFacts(f"its SPARQL has {_OBSTACLES.get(at.name, at.name)}")
-    return list(at.triples), selected
+    return tuple(at.triples), selected
 
 
 def _counted(aggregate: CompValue) -> tuple[str, ...] | NoFacts:

@@ -119,9 +119,10 @@ def _compared(target: PairTarget, parts: tuple[PairPart, ...], store: Store) -> 
     said = 0
     for solution in _solutions(target, store):
         said += 1
-        known = [key for key in product(*[of(term) for of, term in zip(forms, solution, strict=True)]) if key in facts]
-        found.update(known)
-        if not known:
+        read = [of(term) for of, term in zip(forms, solution, strict=True)]
+        if known := facts.intersection(product(*read)):
+            found.update(known)
+        else:
             wrong.add(tuple(map(str, solution)))
     missing = facts - found
     counted = tuple((part, len(own & missing)) for part, own in zip(parts, keys, strict=True))

@@ -185,6 +185,8 @@ def _may_be_notation(text: str) -> bool:
 
 def comparable(text: str) -> str:
     """A value's text in one notation, whatever its type: `12.30` is `12.3`, and a time has a blank before the hour."""
+    if not _may_be_notation(text):
+        return text
     return number_form(text) if _NUMBER.fullmatch(text) else _notation(text)
 
 

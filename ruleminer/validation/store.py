@@ -52,21 +52,21 @@ def loaded_store(quads: Iterable[Quad], reasoner: Reasoner) -> Iterator[LoadedSt
 
 def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: TextIO, conclusions: TextIO) -> None:
     # Most properties of an entity say the same about its class: what was just written is not written again.
-    said: set[str] = set()
-    concluded: set[Triple] = set()
+    said: dict[str, None] = {}  # in the order in which they came: what is shown of a result is the same each time
+    concluded: dict[Triple, None] = {}
     for subject, predicate, value, _ in quads:
         line = f"{subject} {predicate} {value} .\n"
         if line in said:
             continue
-        said.add(line)
+        said[line] = None
         if reasoner.concludes(predicate, value):
-            concluded.update(reasoner.consequences(subject, predicate, value))
+            concluded.update(dict.fromkeys(reasoner.consequences(subject, predicate, value)))
         if len(said) + len(concluded) > _REMEMBERED:
             _flush(said, concluded, facts, conclusions)
     _flush(said, concluded, facts, conclusions)
 
 
-def _flush(said: set[str], concluded: set[Triple], facts: TextIO, conclusions: TextIO) -> None:
+def _flush(said: dict[str, None], concluded: dict[Triple, None], facts: TextIO, conclusions: TextIO) -> None:
     facts.writelines(said)
     conclusions.writelines(f"{subject} {predicate} {value} .\n" for subject, predicate, value in concluded)
     said.clear()
