@@ -17,7 +17,7 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from ruleminer import losses
-    from ruleminer.api import ExtractResult, draft, extract, materialise, propose, train, validate
+    from ruleminer.api import ExtractResult, draft, extract, materialise, propose, train, validate, write_triples
     from ruleminer.errors import DatabaseError, InputError, RuleminerError
     from ruleminer.extraction.pipeline import ExtractOptions
     from ruleminer.learn.options import TrainOptions
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **dict.fromkeys(
-        ("ExtractResult", "draft", "extract", "materialise", "propose", "train", "validate"), "ruleminer.api"
+        ("ExtractResult", "draft", "extract", "materialise", "propose", "train", "validate", "write_triples"),
+        "ruleminer.api",
     ),
     **dict.fromkeys(("DatabaseError", "InputError", "RuleminerError"), "ruleminer.errors"),
     "ExtractOptions": "ruleminer.extraction.pipeline",
@@ -58,6 +59,7 @@ __all__ = [
     "read_ontology",
     "train",
     "validate",
+    "write_triples",
 ]
 
 

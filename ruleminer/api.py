@@ -33,6 +33,7 @@ from ruleminer.structure.link_file import read_links
 from ruleminer.structure.structure import learn_structure
 from ruleminer.validation import materialise as materialising
 from ruleminer.validation.r2rml import read_r2rml
+from ruleminer.validation.triple_files import WrittenTriples, mapping_file, materialise_files
 from ruleminer.validation.validate import ValidationResult, validate_mapping
 
 PathLikeText = str | PathLike[str]
@@ -216,14 +217,33 @@ def validate(
 def materialise(
     mapping: PathLikeText, database: DatabaseLike, *, trust: bool = False, progress: Progress = silent
 ) -> Iterator[tuple[str, str, str]]:
-    """The triples that an R2RML mapping makes of a database, each term as N-Triples writes it, as they come.
+    """The triples that an R2RML mapping (a file, or that of a run) makes of a database, as they come.
 
-    A triple that several rows make comes several times. With `trust`, the mapping's SQL runs as it is, unchecked.
+    Each term is as N-Triples writes it. A triple that several rows make comes several times; `write_triples` writes it
+    once. With `trust`, the mapping's SQL runs as it is, unchecked.
     """
-    document = read_r2rml(Path(mapping))
+    document = read_r2rml(mapping_file(mapping))
     with using(database, count_rows=False, trust=trust) as source:
         for subject, predicate, value, _ in materialising.materialise(document, source, progress=progress):
             yield subject, predicate, value
+
+
+def write_triples(
+    mapping: PathLikeText,
+    out: PathLikeText,
+    *,
+    database: DatabaseLike | None = None,
+    form: str = "nt",
+    force: bool = False,
+    trust: bool = False,
+    progress: Progress = silent,
+) -> WrittenTriples:
+    """Write the triples of an R2RML mapping (a file, or that of a run) into the new folder `out`, each once.
+
+    They go to files of N-Triples ("nt"), N-Quads ("nq") or Parquet ("parquet"), in parts, and memory does not grow with
+    them. A run knows its database; a file needs one.
+    """
+    return materialise_files(mapping, Path(out), db=database, form=form, force=force, trust=trust, progress=progress)
 
 
 def _ontology(given: OntologyLike) -> Ontology:

@@ -7,11 +7,21 @@ import sys
 import warnings
 from typing import TextIO
 
-from ruleminer.cli import benches, exporting, initialising, pretraining, review, scenarios, stages, validating
+from ruleminer.cli import (
+    benches,
+    exporting,
+    initialising,
+    materialising,
+    pretraining,
+    review,
+    scenarios,
+    stages,
+    validating,
+)
 from ruleminer.cli.app import app
 from ruleminer.errors import RoleWarning, RuleminerError, printable
 
-__all__ = ["app", "exporting", "initialising", "main", "pretraining", "review", "validating"]
+__all__ = ["app", "exporting", "initialising", "main", "materialising", "pretraining", "review", "validating"]
 
 _INTERRUPTED = "interrupted; extract, propose-mappings and bench go on when they are run again, train with --resume\n"
 
@@ -25,6 +35,7 @@ _FLAGS = {
     "language": "format",
     "iris": "iri",
     "database": "db",
+    "form": "format",
 }  # where they are not called as in the library
 
 
