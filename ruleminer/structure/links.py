@@ -92,7 +92,7 @@ def with_links(
 ) -> tuple[Schema, tuple[DiscoveredLink, ...]]:
     """The schema with the links that the data show and the user adds, without those that the user forbids."""
     kept = {
-        table.name: tuple(key for key in table.foreign_keys if not _forbidden(table, key, wishes))
+        table.name: tuple(key for key in table.foreign_keys if not is_forbidden(table, key, wishes))
         for table in schema.tables
     }
     schema = replace(schema, tables=tuple(replace(t, foreign_keys=kept[t.name]) for t in schema.tables))
@@ -113,7 +113,8 @@ def with_links(
     )
 
 
-def _forbidden(table: Table, key: ForeignKey, wishes: LinkWishes) -> bool:
+def is_forbidden(table: Table, key: ForeignKey, wishes: LinkWishes) -> bool:
+    """Whether the user takes a declared foreign key away."""
     ends: list[Ends] = [
         (Place(table.name, own), Place(key.table, other))
         for own, other in zip(key.columns, key.referenced, strict=True)

@@ -8,14 +8,14 @@ and links is told of both; `evidence` tells which is which, and why.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.database import Database
-from ruleminer.sources.schema import Schema, Table
+from ruleminer.sources.schema import ForeignKey, Schema, Table
 from ruleminer.structure.keys import DiscoveredKey, with_keys
 from ruleminer.structure.link_file import Ends, LinkWishes
 from ruleminer.structure.links import DiscoveredLink, with_links
@@ -73,6 +73,26 @@ class Structure:
             for name, table in self.profile.tables.items()
             for column, one in table.columns.items()
             if 0 < one.filled < table.rows
+        )
+
+    @cached_property
+    def declared(self) -> Schema:
+        """The schema without what was discovered in it or told by the user: as the database declares it.
+
+        A declared link that the user takes away is missing here, too.
+        """
+        keys = {key.table for key in self.keys}
+        links = {(one.table, ForeignKey((one.column,), one.target, (one.referenced,))) for one in self.links}
+        return replace(
+            self.schema,
+            tables=tuple(
+                replace(
+                    table,
+                    primary_key=() if table.name in keys else table.primary_key,
+                    foreign_keys=tuple(key for key in table.foreign_keys if (table.name, key) not in links),
+                )
+                for table in self.schema.tables
+            ),
         )
 
     def naming_columns(self, table: Table) -> tuple[str, ...]:
