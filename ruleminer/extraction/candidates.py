@@ -20,7 +20,7 @@ from ruleminer.extraction.cells import undo
 from ruleminer.extraction.instances import BodyTexts, Piece
 from ruleminer.extraction.iri_spelling import spell_iris
 from ruleminer.extraction.published import can_be_published, find_unsettled, form_values, spell_texts
-from ruleminer.extraction.template_sql import FACTS, Compiled, compile_template, predicates_meant
+from ruleminer.extraction.template_sql import FACTS, AtomRelation, Compiled, compile_template, predicates_meant
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.printer import name_text
@@ -222,13 +222,18 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
     outputs = tuple(output.name for output in compiled.outputs)
     for atom in compiled.atoms:
         work.execute(f"CREATE OR REPLACE TEMP TABLE {atom.name} AS {atom.sql}")
+    for atom in compiled.atoms:
         if search.bounded and atom.of_facts and atom.order:
-            _cut(work, compiled, index, _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS))
+            limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS)
+            if _is_crowded(work, limit):
+                _leave_what_meets(work, atom)
+            _cut(work, compiled, index, limit)
     work.execute(f"CREATE OR REPLACE TEMP TABLE found AS {compiled.sql}")
     for atom in compiled.atoms:
         work.execute(f"DROP TABLE {atom.name}")
     if search.bounded:
-        order = (*outputs, "changed") if compiled.published else outputs
+        named = [f"catalog_naming({name})" for name in compiled.argument_columns]  # what names things comes first
+        order = (*named, *outputs, *(["changed"] if compiled.published else []))
         _cut(work, compiled, index, _Limit("found", ("fact",), order, MOST_INSTANCES, TOO_MANY_INSTANCES))
     fresh = _name_bodies(search, compiled)
     meant = "".join(f" AND {condition}" for condition in predicates_meant(compiled.template, compiled.published))
@@ -329,13 +334,29 @@ class _Limit:
     most: int
     why: str
 
+    @property
+    def crowded(self) -> str:
+        """The statement for what has more rows than that."""
+        return f"SELECT {', '.join(self.columns)} FROM {self.relation} GROUP BY ALL HAVING count(*) > {self.most}"
+
+
+def _is_crowded(work: duckdb.DuckDBPyConnection, limit: _Limit) -> bool:
+    return _one(work, f"SELECT count(*) FROM ({limit.crowded})") > 0
+
+
+def _leave_what_meets(work: duckdb.DuckDBPyConnection, atom: AtomRelation) -> None:
+    """Of very many rows that lead on from a fact, most lead nowhere: leave those that the other atoms meet."""
+    for other, condition in atom.meets:
+        work.execute(
+            f"CREATE OR REPLACE TEMP TABLE {atom.name} AS SELECT * FROM {atom.name} SEMI JOIN {other} ON {condition}"
+        )
+
 
 def _cut(work: duckdb.DuckDBPyConnection, compiled: Compiled, index: int, limit: _Limit) -> None:
     """Leave no more rows of a relation than the limit allows, and note the facts that lose some."""
     alike, relation = ", ".join(limit.columns), limit.relation
-    crowded = f"SELECT {alike} FROM {relation} GROUP BY ALL HAVING count(*) > {limit.most}"
-    if _one(work, f"SELECT count(*) FROM ({crowded})"):
-        _note_cut(work, compiled, index, crowded, limit.why)
+    if _is_crowded(work, limit):
+        _note_cut(work, compiled, index, limit.crowded, limit.why)
         work.execute(
             f"""
             CREATE OR REPLACE TEMP TABLE {relation} AS SELECT * FROM {relation}

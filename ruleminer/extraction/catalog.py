@@ -35,9 +35,10 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All columns of the source, in the schema's order."""
+    """All columns of the source, in the schema's order; in more than `common_rows` of them a value is common."""
 
     columns: list[SourceColumn]
+    common_rows: int | None = None
     floats: list[int] = field(init=False)
     by_table: dict[str, list[SourceColumn]] = field(init=False)
 
@@ -76,7 +77,7 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                     common=() if common is None else _common(structure.profile.column(*place), common),
                 )
             )
-    return Catalog(columns)
+    return Catalog(columns, common)
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import duckdb
@@ -21,12 +22,15 @@ from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.extraction.incoming import Source, incoming
 from ruleminer.extraction.inner_joins import InnerJoins, inner_joins
 from ruleminer.extraction.published import POSITION, can_be_published
-from ruleminer.extraction.scan import Wanted, has_raw, rows_query
+from ruleminer.extraction.scan import Wanted, common_query, has_raw, rows_query
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.sql import Query
 from ruleminer.rules.templates import Restriction, Template
 from ruleminer.rules.values import Kind, Variable
 from ruleminer.sources.patience import patiently
+
+
+_MOST_FETCHED = 100_000  # rows of a table that come over without a look at which of the values are common
 
 
 def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
@@ -53,6 +57,8 @@ def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     work.unregister("columns_now")
     work.execute("CREATE OR REPLACE MACRO catalog_table(c) AS (SELECT tbl FROM source_column WHERE col = c)")
     work.execute("CREATE OR REPLACE MACRO catalog_name(c) AS (SELECT column_name FROM source_column WHERE col = c)")
+    naming = "CASE WHEN is_key THEN 0 WHEN is_link THEN 1 WHEN is_code THEN 3 ELSE 2 END"
+    work.execute(f"CREATE OR REPLACE MACRO catalog_naming(c) AS (SELECT {naming} FROM source_column WHERE col = c)")
 
 
 def fetch_cells(
@@ -72,7 +78,8 @@ def fetch_cells(
     wanted = wanted_values(work, templates)
     arities = {arity for (arity,) in work.execute("SELECT DISTINCT arity FROM fact").fetchall()}
     inner = inner_joins(template for template in templates if len(template.arguments) in arities)
-    _note_common(work, catalog, wanted)
+    if work.execute("SELECT count(*) FROM fetched").fetchall() == [(0,)]:
+        _note_common(work, catalog, wanted)
     if work.execute("SELECT count(*) FROM reach").fetchone() == (0,):
         _fetch_pass(work, source, catalog, Wanted(wanted), 1, progress)
         _note_follow(work, inner.across, published and any(map(can_be_published, templates)))
@@ -228,46 +235,96 @@ def _fetch_pass(
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
     for index, (table, columns) in enumerate(catalog.by_table.items()):
         if table not in done:
-            query = rows_query(table, columns, source.dialect, wanted)
-            if query is not None:
-                patiently(partial(_store, work, source, query, columns, table, number))
+            fetch = _Fetch(work, source, table, number, wanted)
+            if catalog.common_rows is None:
+                fetch.store(columns, None)
+            elif not fetch.store(_with_common(work, columns), _MOST_FETCHED):
+                fetch.note_common(columns, catalog.common_rows)
+                fetch.store(fetch.told(_with_common(work, columns)), None)
         progress("rows", table, index + 1, len(catalog.by_table))
 
 
-def _store(
-    work: duckdb.DuckDBPyConnection,
-    source: Source,
-    query: Query,
-    columns: Sequence[SourceColumn],
-    table: str,
-    number: int,
-) -> None:
-    """Stream one table's rows into `cell_text`, in one transaction."""
-    keys = ", ".join(f"k{column.id}" for column in columns)
-    raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
-    ids = ", ".join(str(column.id) for column in columns)
-    work.begin()
-    try:
-        with incoming(work, source, query, table):
+def _with_common(work: duckdb.DuckDBPyConnection, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
+    """The columns with what is known to be common in them by now."""
+    rows = work.execute("SELECT col, list(key ORDER BY key) FROM common_value GROUP BY col").fetchall()
+    known = dict(rows)
+    return [replace(c, common=tuple(dict.fromkeys((*c.common, *known.get(c.id, ()))))) for c in columns]
+
+
+class _Fetch:
+    """The rows of one table on their way into `cell_text`."""
+
+    def __init__(
+        self, work: duckdb.DuckDBPyConnection, source: Source, table: str, number: int, wanted: Wanted
+    ) -> None:
+        self._work, self._source, self._table, self._number, self._wanted = work, source, table, number, wanted
+        self._common: dict[int, list[str]] = {}  # by column: reached by other rows, perhaps wanted by nobody
+
+    def store(self, columns: Sequence[SourceColumn], most: int | None) -> bool:
+        """Bring the rows over, in one transaction; False if there are more than so many, and then none of them."""
+        limit = None if most is None else most + 1
+        query = rows_query(self._table, columns, self._source.dialect, self._wanted, limit)
+        return query is None or patiently(partial(self._store, query, columns, most))
+
+    def note_common(self, columns: Sequence[SourceColumn], rows: int) -> None:
+        """Ask which of the values stand in more than so many rows; those that are wanted are known from now on."""
+        query = common_query(self._table, columns, self._source.dialect, self._wanted, rows)
+        if query is None:
+            return
+        with incoming(self._work, self._source, query, self._table):
+            found = self._work.execute("SELECT n, v FROM incoming WHERE v IS NOT NULL").fetchall()
+        families = {column.id: column.family for column in columns}
+        asked = {family: frozenset(json.loads(array)) for family, array in self._wanted.values.items()}
+        for column, value in found:
+            self._common.setdefault(column, []).append(value)
+        wanted = [(c, str(families[c]), v) for c, v in found if v in asked.get(families[c], ())]
+        if wanted:
+            self._work.executemany("INSERT INTO common_value VALUES (?, ?, ?)", wanted)
+            self._work.execute("CREATE OR REPLACE TABLE common_value AS SELECT DISTINCT * FROM common_value")
+
+    def told(self, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
+        """The columns with what was found to be common in them."""
+        return [
+            replace(c, common=tuple(dict.fromkeys((*c.common, *sorted(self._common.get(c.id, ())))))) for c in columns
+        ]
+
+    def _store(self, query: Query, columns: Sequence[SourceColumn], most: int | None) -> bool:
+        work = self._work
+        keys = ", ".join(f"k{column.id}" for column in columns)
+        raws = ", ".join(f"r{column.id}" if has_raw(column) else "NULL" for column in columns)
+        ids = ", ".join(str(column.id) for column in columns)
+        work.begin()
+        try:
+            with incoming(work, self._source, query, self._table):
+                work.execute(
+                    f"""
+                    CREATE OR REPLACE TEMP TABLE arrived AS
+                    SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, * FROM incoming
+                    """
+                )
+            ((arrived,),) = work.execute("SELECT count(*) FROM arrived").fetchall()
+            if most is not None and arrived > most:
+                undo(work)
+                return False
             work.execute(
                 f"""
                 INSERT INTO cell_text
                 SELECT row, col, key, raw FROM (
-                    SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw
-                    FROM (SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, *
-                          FROM incoming))
-                WHERE key IS NOT NULL
+                    SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw FROM arrived)
+                WHERE key IS NOT NULL;
+                DROP TABLE arrived;
                 """
             )
-        work.execute(
-            "INSERT INTO fetched SELECT ?, ?, count(DISTINCT row) FROM cell_text WHERE col IN "
-            f"(SELECT unnest([{ids}]))",
-            [number, table],
-        )
-        work.commit()
-    except BaseException:
-        undo(work)
-        raise
+            work.execute(
+                "INSERT INTO fetched SELECT ?, ?, count(DISTINCT row) FROM cell_text WHERE col IN "
+                f"(SELECT unnest([{ids}]))",
+                [self._number, self._table],
+            )
+            work.commit()
+        except BaseException:
+            undo(work)
+            raise
+        return True
 
 
 def undo(work: duckdb.DuckDBPyConnection) -> None:

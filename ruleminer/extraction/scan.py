@@ -20,7 +20,8 @@ from ruleminer.rules.sql import Query
 from ruleminer.rules.values import Kind
 
 # Names that no table of a user has.
-WANTED, REACHED = "ruleminer_wanted", "ruleminer_reached"
+WANTED, REACHED, COMMON = "ruleminer_wanted", "ruleminer_reached", "ruleminer_common"
+_LISTED = 40  # common values of a column that a statement names one by one
 _WIDE = 200  # columns
 _WHOLE = re.compile(r"-?\d{1,19}")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -33,7 +34,8 @@ class Wanted:
     """What makes a row matter: one of the `values`, or at least `needed` of those `reached`; JSON arrays by label.
 
     Labels are families, and for what is reached spaces, too (`space_label`). A value that is common in a column is not
-    looked for there. With `follow`, a row whose key is reached matters on its own.
+    looked for there, nor is a row reached by such values alone. With `follow`, a row whose key is reached matters on
+    its own.
     """
 
     values: Mapping[Kind, str]
@@ -52,28 +54,34 @@ def has_raw(column: SourceColumn) -> bool:
     return column.type.kind is Kind.DECIMAL
 
 
-def rows_query(table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted) -> Query | None:
-    """The scan of one table for the rows that matter; None if it cannot have any.
+def rows_query(
+    table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted, most: int | None = None
+) -> Query | None:
+    """The scan of one table for the rows that matter, at most so many; None if it cannot have any.
 
     Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
     """
     lists = _Lists(wanted, dialect)
-    selected, holds, touches = list[exp.Expr](), list[exp.Expr](), list[exp.Expr]()
+    selected, holds = list[exp.Expr](), list[exp.Expr]()
+    touches, telling = list[exp.Expr](), list[exp.Expr]()
     for column in columns:
         place = column_of("t", column.name)
         selected.append(exp.alias_(dialect.lexical(place, column.type), f"k{column.id}"))
         if has_raw(column):
             selected.append(exp.alias_(as_text(place), f"r{column.id}"))
         if column.family in wanted.values:
-            holds.append(_uncommon(lists.holds(column, WANTED, str(column.family)), column, dialect))
+            holds.append(_uncommon(lists.holds(column, WANTED, str(column.family)), column, lists))
         labels = [label for label in _labels(column) if label in wanted.reached]
         if labels:
             inside = exp.or_(*(lists.holds(column, REACHED, label) for label in labels))
             touches.append(exp.case().when(inside, exp.Literal.number(1)).else_(exp.Literal.number(0)))
+            telling.append(_uncommon(exp.paren(inside.copy()), column, lists))
             if wanted.follow and column.is_key:
                 holds.append(exp.paren(inside.copy()))
     if len(touches) >= wanted.needed:
-        holds.append(exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed)))
+        enough = exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed))
+        by_some = any(column.common for column in columns)
+        holds.append(exp.paren(exp.and_(enough, _balanced(telling, exp.Or))) if by_some else enough)
     if not holds:
         return None
     statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
@@ -89,7 +97,34 @@ def rows_query(table: str, columns: Sequence[SourceColumn], dialect: Dialect, wa
         query = statement.where(_balanced(holds, exp.Or)).sql(dialect.name)
     relations = [*(f"{name} AS {body}" for name, (body, _) in lists.used.items()), *relations]
     arrays = tuple(array for _, array in lists.used.values() if array is not None)
-    return Query(f"WITH {', '.join(relations)} {query}", arrays)
+    limit = "" if most is None else f" LIMIT {most}"
+    return Query(f"WITH {', '.join(relations)} {query}{limit}", arrays)
+
+
+def common_query(
+    table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted, most: int
+) -> Query | None:
+    """Which of the values that a scan looks for stand in more than so many rows of a column: (column, value)."""
+    lists = _Lists(wanted, dialect)
+    counts = []
+    for column in columns:
+        asked = [(WANTED, str(column.family))] if column.family in wanted.values else []
+        asked += [(REACHED, label) for label in _labels(column) if label in wanted.reached]
+        if asked and not column.is_key:
+            form = dialect.lexical(column_of("t", column.name), column.type)
+            counts.append(
+                exp.select(exp.alias_(exp.Literal.number(column.id), "n"), exp.alias_(form, "v"))
+                .from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
+                .where(exp.or_(*(lists.holds(column, *one) for one in asked)))
+                .group_by(form.copy())
+                .having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(most)))
+                .sql(dialect.name)
+            )
+    if not counts:
+        return None
+    relations = ", ".join(f"{name} AS {body}" for name, (body, _) in lists.used.items())
+    arrays = tuple(array for _, array in lists.used.values() if array is not None)
+    return Query(f"WITH {relations} {' UNION ALL '.join(counts)}", arrays)
 
 
 class _Lists:
@@ -116,6 +151,15 @@ class _Lists:
             inside = exp.paren(exp.or_(inside, _one_of(as_text(place), f"{prefix}_{label}")))
         return inside
 
+    def common(self, column: SourceColumn) -> exp.Expr:
+        """The condition that a column's value is one of those that very many rows hold."""
+        form = self._dialect.lexical(column_of("t", column.name), column.type)
+        if len(column.common) <= _LISTED:
+            return exp.In(this=form, expressions=[exp.Literal.string(value) for value in column.common])
+        name = f"{COMMON}_{column.id}"
+        self._arrays[name] = json.dumps(column.common)
+        return _one_of(form, self.use(name, None))
+
     def use(self, name: str, number: str | None) -> str:
         """The relation of a list as texts, or of the numbers in it."""
         if number is None:
@@ -138,13 +182,9 @@ def _labels(column: SourceColumn) -> Iterator[str]:
         yield space_label(column.space)
 
 
-def _uncommon(condition: exp.Expr, column: SourceColumn, dialect: Dialect) -> exp.Expr:
+def _uncommon(condition: exp.Expr, column: SourceColumn, lists: _Lists) -> exp.Expr:
     """The condition, but for values that very many rows of the column hold."""
-    if not column.common:
-        return condition
-    form = dialect.lexical(column_of("t", column.name), column.type)
-    common = exp.In(this=form, expressions=[exp.Literal.string(value) for value in column.common])
-    return exp.paren(exp.and_(condition, exp.not_(common)))
+    return exp.paren(exp.and_(condition, exp.not_(lists.common(column)))) if column.common else condition
 
 
 def _lookups(

@@ -47,13 +47,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class AtomRelation:
-    """The relation of one atom; `columns` tell what its rows say of a rule, `order` what else they hold."""
+    """The relation of one atom; `columns` tell what its rows say of a rule, `order` what else they hold.
+
+    `meets` are the relations that it shares variables with, each with the condition by which they are joined.
+    """
 
     name: str
     sql: str
     of_facts: bool
     columns: tuple[str, ...]
     order: tuple[str, ...]
+    meets: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,13 @@ class Compiled:
     sql: str
     outputs: tuple[Output, ...]
     published: bool = False
+
+    @property
+    def argument_columns(self) -> tuple[str, ...]:
+        """The outputs for the columns in which the arguments stand, those of the first argument first."""
+        body, arguments = self.template.body, self.template.arguments
+        columns = [o for o in self.outputs if o.what == "column" and body[o.atom].columns[o.place][1] in arguments]
+        return tuple(o.name for o in sorted(columns, key=lambda o: arguments.index(body[o.atom].columns[o.place][1])))
 
 
 def compile_template(template: Template, catalog: Catalog, published: bool = False) -> Compiled:
@@ -116,7 +127,7 @@ class _Compiler:
         query = query.where(*conditions)
         of_facts = [atom for atom in atoms if atom.of_facts]
         known_first = sorted(atoms, key=lambda atom: not atom.of_facts)
-        relations = tuple(self.relation(atom, of_facts) for atom in known_first)
+        relations = tuple(self.relation(atom, of_facts, atoms) for atom in known_first)
         if len(relations) == 1:  # nothing is joined to it, so it need not be kept
             query, relations = query.with_(relations[0].name, as_=relations[0].sql), ()
         return Compiled(self.template, relations, query.sql("duckdb"), tuple(self.outputs), self.published)
@@ -264,7 +275,7 @@ class _Compiler:
             columns = [column for column in columns if column.is_sparse]
         return None if columns is self.catalog.columns else [column.id for column in columns]
 
-    def relation(self, atom: _Atom, of_facts: list[_Atom]) -> AtomRelation:
+    def relation(self, atom: _Atom, of_facts: list[_Atom], atoms: list[_Atom]) -> AtomRelation:
         """The atom's own statement. Its relations are joined as they are written, so their order counts."""
         others = {v for pattern in self.template.body if pattern is not atom.pattern for _, v in pattern.columns}
         selected = dict(atom.selected)
@@ -289,7 +300,14 @@ class _Compiler:
             for source in sources[1:]:
                 query = query.join(source, join_type="cross")
             statements.append(query.where(*conditions, *lead).sql("duckdb"))
-        return AtomRelation(f"atom{atom.number}", " UNION ALL ".join(statements), atom.of_facts, columns, order)
+        meets = []
+        for other in atoms:
+            shared = list(self.shares(atom, [other])) if other is not atom else []
+            if shared:
+                same_fact = [f"atom{atom.number}.fact = atom{other.number}.fact"] * (atom.of_facts and other.of_facts)
+                meets.append((f"atom{other.number}", " AND ".join([*same_fact, *shared])))
+        sql = " UNION ALL ".join(statements)
+        return AtomRelation(f"atom{atom.number}", sql, atom.of_facts, columns, order, tuple(meets))
 
     def orders(self, atom: _Atom) -> Iterator[tuple[list[str], list[str]]]:
         """The orders in which an atom's relations are joined, each with what the facts fulfil that are joined so.
