@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ruleminer.rules.columns import ColumnType
@@ -25,6 +26,7 @@ class SourceColumn:
     is_code: bool
     is_sparse: bool  # NULL in some rows, but not in all
     space: int | None  # the number of the space that its values are keys in
+    distinct: int = 0  # values, as far as they were counted
     common: tuple[str, ...] = ()  # lexical forms of the values that very many rows hold
 
     @property
@@ -35,9 +37,13 @@ class SourceColumn:
 
 @dataclass(frozen=True)
 class Catalog:
-    """All columns of the source, in the schema's order; in more than `common_rows` of them a value is common."""
+    """All columns of the source, in the schema's order.
+
+    `rows` tells how many each table has, if somebody counted; in more than `common_rows` of them a value is common.
+    """
 
     columns: list[SourceColumn]
+    rows: Mapping[str, int] = field(default_factory=dict)
     common_rows: int | None = None
     floats: list[int] = field(init=False)
     by_table: dict[str, list[SourceColumn]] = field(init=False)
@@ -62,6 +68,7 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
         keys, links = table.keys, table.link_ends
         for column in table.columns:
             place = Place(table.name, column.name)
+            profile = structure.profile.column(*place)
             columns.append(
                 SourceColumn(
                     id=len(columns),
@@ -74,10 +81,11 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                     is_code=place in structure.codes,
                     is_sparse=place in structure.sparse,
                     space=numbers.get(place),
-                    common=() if common is None else _common(structure.profile.column(*place), common),
+                    distinct=profile.distinct if profile is not None else 0,
+                    common=() if common is None else _common(profile, common),
                 )
             )
-    return Catalog(columns, common)
+    return Catalog(columns, {name: table.rows for name, table in structure.profile.tables.items()}, common)
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:

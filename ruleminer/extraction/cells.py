@@ -1,5 +1,7 @@
 """The rows that matter: those that hold an argument of some fact, brought over by one scan per table.
 
+A table with no more rows than there are values to ask for comes whole: to bring is cheaper than to ask then.
+
 `cell(row, col, val, raw, space)` has one entry for each value that is not NULL in such a row. `val` numbers the values
 (`value(val, family, key)`: equal values have equal numbers); `raw` is the engine's own text where that is not the
 key (decimals with a fixed scale), for concatenations. The source answers one statement per table; what it is asked
@@ -9,7 +11,7 @@ for, the facts' arguments, goes with the statement as a bound parameter.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -28,7 +30,6 @@ from ruleminer.rules.sql import Query
 from ruleminer.rules.templates import Restriction, Template
 from ruleminer.rules.values import Kind, Variable
 from ruleminer.sources.patience import patiently
-
 
 _MOST_FETCHED = 100_000  # rows of a table that come over without a look at which of the values are common
 
@@ -80,13 +81,16 @@ def fetch_cells(
     inner = inner_joins(template for template in templates if len(template.arguments) in arities)
     if work.execute("SELECT count(*) FROM fetched").fetchall() == [(0,)]:
         _note_common(work, catalog, wanted)
+    _note_wanted(work, wanted)
+    asked = sum(len(json.loads(array)) for array in wanted.values())
+    whole = frozenset(table for table in catalog.by_table if 0 < catalog.rows.get(table, 0) <= asked)
     if work.execute("SELECT count(*) FROM reach").fetchone() == (0,):
-        _fetch_pass(work, source, catalog, Wanted(wanted), 1, progress)
+        _fetch_pass(work, source, catalog, Wanted(wanted), 1, whole, progress)
         _note_follow(work, inner.across, published and any(map(can_be_published, templates)))
     follow = work.execute("SELECT follow FROM to_follow").fetchone() == (True,)
     for number in range(2, 2 + max(inner.hops, int(follow))):
-        reached = _reached_values(work, inner, follow, number)
-        _fetch_pass(work, source, catalog, Wanted(wanted, reached, inner.needed, follow), number, progress)
+        reached = _reached_values(work, inner, follow, number, whole)
+        _fetch_pass(work, source, catalog, Wanted(wanted, reached, inner.needed, follow), number, whole, progress)
     work.execute(
         """
         CREATE OR REPLACE TABLE value AS
@@ -128,6 +132,13 @@ def _note_follow(work: duckdb.DuckDBPyConnection, across: bool, published: bool)
         f"""CREATE OR REPLACE TABLE to_follow AS
             SELECT {across} AND (EXISTS (FROM common_value) OR EXISTS ({missing})) AS follow"""
     )
+
+
+def _note_wanted(work: duckdb.DuckDBPyConnection, wanted: Mapping[Kind, str]) -> None:
+    """`wanted_value(family, key)`: all that scans look for."""
+    work.execute("CREATE OR REPLACE TEMP TABLE wanted_value (family VARCHAR, key VARCHAR)")
+    for family, array in wanted.items():
+        work.execute("""INSERT INTO wanted_value SELECT ?, unnest(from_json(?, '["VARCHAR"]'))""", [str(family), array])
 
 
 def _note_common(work: duckdb.DuckDBPyConnection, catalog: Catalog, wanted: Mapping[Kind, str]) -> None:
@@ -203,13 +214,24 @@ _RESTRICTED = {
 }
 
 
-def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, follow: bool, number: int) -> dict[str, str]:
-    """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh."""
+def _reached_values(
+    work: duckdb.DuckDBPyConnection, inner: InnerJoins, follow: bool, number: int, whole: Collection[str]
+) -> dict[str, str]:
+    """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh.
+
+    In the second pass the rows so far are those that hold what is wanted: of a table that came whole, others as well.
+    """
     if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
         wide = {None} if follow else inner.restrictions
         within = " OR ".join(_RESTRICTED[restriction] for restriction in wide) or "false"
         keys = "CAST(to_json(list(DISTINCT key)) AS VARCHAR)"
         cells = "FROM cell_text JOIN source_column USING (col) WHERE"
+        if number == 2 and whole:
+            holds = """
+                SELECT row FROM cell_text JOIN source_column USING (col) SEMI JOIN wanted_value USING (family, key)
+                ANTI JOIN common_value USING (col, key)
+                UNION ALL SELECT row FROM cell_text SEMI JOIN wanted_value w ON w.family = 'text' AND w.key = raw"""
+            cells += f" row IN ({holds}) AND"
         work.begin()
         work.execute(
             f"""INSERT INTO reach
@@ -218,7 +240,11 @@ def _reached_values(work: duckdb.DuckDBPyConnection, inner: InnerJoins, follow: 
                 UNION ALL SELECT ?, NULL, NULL""",
             [number, number, number],
         )
-        work.execute("DELETE FROM cell_text")
+        left = ", ".join(exp.Literal.string(name).sql("duckdb") for name in whole) or "NULL"
+        work.execute(
+            "DELETE FROM cell_text WHERE col NOT IN (SELECT col FROM source_column WHERE coalesce("
+            f"table_name IN ({left}), false))"
+        )
         work.commit()
     rows = work.execute("SELECT label, keys FROM reach WHERE pass = ? AND label IS NOT NULL", [number]).fetchall()
     return dict(rows)
@@ -230,13 +256,14 @@ def _fetch_pass(
     catalog: Catalog,
     wanted: Wanted,
     number: int,
+    whole: Collection[str],
     progress: Progress,
 ) -> None:
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
     for index, (table, columns) in enumerate(catalog.by_table.items()):
-        if table not in done:
-            fetch = _Fetch(work, source, table, number, wanted)
-            if catalog.common_rows is None:
+        if table not in done and (number == 1 or table not in whole):
+            fetch = _Fetch(work, source, table, number, None if table in whole else wanted)
+            if catalog.common_rows is None or table in whole:
                 fetch.store(columns, None)
             elif not fetch.store(_with_common(work, columns), _MOST_FETCHED):
                 fetch.note_common(columns, catalog.common_rows)
@@ -255,7 +282,7 @@ class _Fetch:
     """The rows of one table on their way into `cell_text`."""
 
     def __init__(
-        self, work: duckdb.DuckDBPyConnection, source: Source, table: str, number: int, wanted: Wanted
+        self, work: duckdb.DuckDBPyConnection, source: Source, table: str, number: int, wanted: Wanted | None
     ) -> None:
         self._work, self._source, self._table, self._number, self._wanted = work, source, table, number, wanted
         self._common: dict[int, list[str]] = {}  # by column: reached by other rows, perhaps wanted by nobody
@@ -268,18 +295,19 @@ class _Fetch:
 
     def note_common(self, columns: Sequence[SourceColumn], rows: int) -> None:
         """Ask which of the values stand in more than so many rows; those that are wanted are known from now on."""
-        query = common_query(self._table, columns, self._source.dialect, self._wanted, rows)
+        wanted = self._wanted or Wanted({})
+        query = common_query(self._table, columns, self._source.dialect, wanted, rows)
         if query is None:
             return
         with incoming(self._work, self._source, query, self._table):
             found = self._work.execute("SELECT n, v FROM incoming WHERE v IS NOT NULL").fetchall()
         families = {column.id: column.family for column in columns}
-        asked = {family: frozenset(json.loads(array)) for family, array in self._wanted.values.items()}
+        asked = {family: frozenset(json.loads(array)) for family, array in wanted.values.items()}
         for column, value in found:
             self._common.setdefault(column, []).append(value)
-        wanted = [(c, str(families[c]), v) for c, v in found if v in asked.get(families[c], ())]
-        if wanted:
-            self._work.executemany("INSERT INTO common_value VALUES (?, ?, ?)", wanted)
+        missed = [(c, str(families[c]), v) for c, v in found if v in asked.get(families[c], ())]
+        if missed:
+            self._work.executemany("INSERT INTO common_value VALUES (?, ?, ?)", missed)
             self._work.execute("CREATE OR REPLACE TABLE common_value AS SELECT DISTINCT * FROM common_value")
 
     def told(self, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
@@ -297,7 +325,7 @@ class _Fetch:
         try:
             with incoming(work, self._source, query, self._table):
                 work.execute(
-                    f"""
+                    """
                     CREATE OR REPLACE TEMP TABLE arrived AS
                     SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, * FROM incoming
                     """

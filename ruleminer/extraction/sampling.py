@@ -23,6 +23,8 @@ from ruleminer.rules.sql import Query
 POOL = 20_000
 # So many tuples are drawn for each negative that is wanted; some are positives, or drawn before.
 _DRAWS = 12
+# Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
+_MANY = 4
 
 
 class Negatives(StrEnum):
@@ -152,9 +154,15 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
 
 
 def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, seed: int) -> Query | None:
-    """One scan of a table: of each family, the distinct constants whose MD5 with the seed comes first."""
+    """One scan of a table: of each family, the distinct constants whose MD5 with the seed comes first.
+
+    Constants that cannot be among them are left before they are told apart, or a table of millions would not fit.
+    """
     if not columns:
         return None
+    seeded = f"md5({dialect.text_of(BOUND)} || v)"
+    bounds = {family: _bound([c for c in columns if c.family == family]) for family in {c.family for c in columns}}
+    early = [f"family <> '{family}' OR {seeded} < '{bound}'" for family, bound in sorted(bounds.items()) if bound]
     pairs = [
         (
             exp.Literal.string(str(column.family)).sql(dialect.name),
@@ -165,10 +173,19 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, s
     cells = dialect.cells(identifier(table).sql(dialect.name), pairs)
     sql = (
         "SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
-        f"ORDER BY md5({dialect.text_of(BOUND)} || v), v) AS place FROM (SELECT DISTINCT family, v FROM ({cells}) AS d "
-        f"WHERE v IS NOT NULL) AS e) AS f WHERE place <= {POOL}"
+        f"ORDER BY {seeded}, v) AS place FROM (SELECT DISTINCT family, v FROM ({cells}) AS d "
+        f"WHERE {' AND '.join(['v IS NOT NULL', *(f'({one})' for one in early)])}) AS e) AS f WHERE place <= {POOL}"
     )
-    return Query(sql, (str(seed),))
+    return Query(sql, (str(seed),) * (1 + len(early)))
+
+
+def _bound(columns: list[SourceColumn]) -> str:
+    """What the MD5 of the first constants is certainly less than, as one column alone has very many; '' for anything.
+
+    Twice as many as are wanted lie below it on average, so that fewer are not to be expected in the life of the world.
+    """
+    known = max(column.distinct for column in columns)
+    return f"{int(2 * POOL / known * 16**8):08x}" if known > _MANY * POOL else ""
 
 
 def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:

@@ -55,13 +55,14 @@ def has_raw(column: SourceColumn) -> bool:
 
 
 def rows_query(
-    table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted, most: int | None = None
+    table: str, columns: Sequence[SourceColumn], dialect: Dialect, wanted: Wanted | None, most: int | None = None
 ) -> Query | None:
     """The scan of one table for the rows that matter, at most so many; None if it cannot have any.
+    All rows matter if nothing is wanted in particular.
 
     Columns come as `k<id>`, the lexical form, and for decimals `r<id>`, the engine's own text.
     """
-    lists = _Lists(wanted, dialect)
+    lists = _Lists(wanted or Wanted({}), dialect)
     selected, holds = list[exp.Expr](), list[exp.Expr]()
     touches, telling = list[exp.Expr](), list[exp.Expr]()
     for column in columns:
@@ -69,6 +70,8 @@ def rows_query(
         selected.append(exp.alias_(dialect.lexical(place, column.type), f"k{column.id}"))
         if has_raw(column):
             selected.append(exp.alias_(as_text(place), f"r{column.id}"))
+        if wanted is None:
+            continue
         if column.family in wanted.values:
             holds.append(_uncommon(lists.holds(column, WANTED, str(column.family)), column, lists))
         labels = [label for label in _labels(column) if label in wanted.reached]
@@ -78,13 +81,15 @@ def rows_query(
             telling.append(_uncommon(exp.paren(inside.copy()), column, lists))
             if wanted.follow and column.is_key:
                 holds.append(exp.paren(inside.copy()))
+    statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
+    if wanted is None:
+        return Query(statement.sql(dialect.name), ())
     if len(touches) >= wanted.needed:
         enough = exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed))
         by_some = any(column.common for column in columns)
         holds.append(exp.paren(exp.and_(enough, _balanced(telling, exp.Or))) if by_some else enough)
     if not holds:
         return None
-    statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
     relations = []
     if dialect.rows_by_cell and len(columns) > _WIDE:
         values, reached = _lookups(wanted.values, WANTED, columns), _lookups(wanted.reached, REACHED, columns)

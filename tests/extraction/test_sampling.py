@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from ruleminer.extraction import sampling
 from ruleminer.extraction.sampling import Negatives, sample_facts
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.rules.lexical import lexical_form
@@ -170,3 +172,39 @@ def test_every_engine_draws_the_same(
     expected = drawn(some_examples(), database, **options)
     with open_database(on_engine(engine, 0, tmp_path, request)) as other:
         assert drawn(some_examples(), other, **options) == expected
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres", "mysql"])
+def test_constants_that_cannot_be_drawn_are_left_early_and_the_same_ones_remain(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "POOL", 2)
+    monkeypatch.setattr(sampling, "_MANY", 1)
+    with open_database(on_engine(engine, 0, tmp_path, request)) as database:
+        for table, columns in catalog_of_database(database).by_table.items():
+            drawn_ones = []
+            for counted in (0, 5):  # nobody counted; or so many that a fifth of them is above the bound
+                known = [replace(column, distinct=counted) for column in columns]
+                query = sampling.constants_query(table, known, database.dialect, 0)
+                assert query is not None
+                assert ("< 'cccccccc'" in query.sql) == bool(counted)
+                rows = database.arrow(query.sql, query.parameters).read_all()
+                drawn_ones.append(set(zip(rows["family"].to_pylist(), rows["v"].to_pylist(), strict=True)))
+            assert drawn_ones[1] <= drawn_ones[0]
+
+
+def test_the_bound_lets_twice_as_many_constants_pass_as_are_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "POOL", 50)
+    with duckdb.connect(tmp_path / "many.duckdb") as work:
+        work.execute("CREATE TABLE many AS SELECT i AS id, 'n' || i AS name FROM range(2000) AS r(i)")
+    with open_database(tmp_path / "many.duckdb") as database:
+        (columns,) = catalog_of_database(database).by_table.values()
+        drawn_ones = []
+        for some in (columns, [replace(column, distinct=0) for column in columns]):
+            query = sampling.constants_query("many", some, database.dialect, 0)
+            assert query is not None
+            drawn_ones.append(sorted(database.rows(query.sql, query.parameters)))
+        assert drawn_ones[0] == drawn_ones[1]
+        assert len(drawn_ones[0]) == 100

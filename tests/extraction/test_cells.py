@@ -1,0 +1,73 @@
+"""Which rows come over: whole tables where that is cheap, and none for a value that very many rows hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ruleminer.dataset import Dataset, read_dataset
+from ruleminer.extraction import cells, pipeline
+from ruleminer.extraction.pipeline import ExtractOptions, extract
+from ruleminer.extraction.sampling import Negatives
+from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.template_files import read_templates
+from ruleminer.sources.database import open_database
+
+PLACES, VISITS = 60, 1200  # each place has twenty visits
+IN_PLACE = "inPlace(x, y) <- visit(id: x, place_id: y)"
+PLACE_NAME = "placeName(x, y) <- visit(id: x, place_id: a), place(id: a, name: y)"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE place (id INTEGER PRIMARY KEY, name VARCHAR)")
+        work.execute(f"INSERT INTO place SELECT i, 'place ' || i FROM range(1, {PLACES + 1}) AS r(i)")
+        work.execute("CREATE TABLE visit (id INTEGER PRIMARY KEY, place_id INTEGER REFERENCES place (id))")
+        work.execute(f"INSERT INTO visit SELECT 5000 + i, 1 + i % {PLACES} FROM range({VISITS}) AS r(i)")
+    return path
+
+
+def extracted(database: Path, out: Path, facts: list[Fact]) -> Dataset:
+    chosen = [one for one in read_templates() if one.name in ("property-in-table", "property-by-join")]
+    with open_database(database) as opened:
+        options = ExtractOptions(negatives=Negatives.NONE)
+        extract(opened, fact_table(facts), chosen, out, options)
+    return read_dataset(out)
+
+
+def told(*facts: tuple[str, int, object]) -> list[Fact]:
+    return [Fact(predicate, (str(one), str(other)), (None, None)) for predicate, one, other in facts]
+
+
+def test_a_value_that_is_common_beyond_those_of_the_profile_brings_no_rows(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "COMMON_ROWS", 10)
+    place = 1 + 8  # the profile keeps forty of sixty places, by their texts as all are alike
+    facts = told(("inPlace", 5008, place), ("placeName", 5008, f"place {place}"))
+    found = extracted(database, tmp_path / "before", facts)
+    assert found.manifest["rows_fetched"]["visit"] == VISITS // PLACES  # a few: nobody looks
+    assert "visit.place_id" not in found.manifest["common_values"]
+    monkeypatch.setattr(cells, "_MOST_FETCHED", 15)
+    bounded = extracted(database, tmp_path / "after", facts)
+    assert bounded.manifest["common_values"]["visit.place_id"] == [str(place)]
+    assert bounded.manifest["rows_fetched"]["visit"] == 1
+    assert {IN_PLACE, PLACE_NAME} <= set(bounded.rules["text"].to_pylist())
+
+
+def test_a_table_with_no_more_rows_than_values_are_asked_for_comes_whole_and_leads_nowhere_else(
+    database: Path, tmp_path: Path
+) -> None:
+    numbers = [5000 + 61 * i for i in range(16)]  # with their places and names, more values than there are places
+    facts = told(
+        *(("inPlace", n, 1 + (n - 5000) % PLACES) for n in numbers),
+        *(("placeName", n, f"place {1 + (n - 5000) % PLACES}") for n in numbers),
+    )
+    found = extracted(database, tmp_path / "run", facts)
+    assert found.manifest["rows_fetched"]["place"] == PLACES
+    assert found.manifest["rows_fetched"]["visit"] < VISITS // 2
+    assert {IN_PLACE, PLACE_NAME} <= set(found.rules["text"].to_pylist())
