@@ -44,6 +44,7 @@ from ruleminer.run import Run
 from ruleminer.scenarios.generate import generate_scenario
 from ruleminer.sources.data_folder import cache_folder, data_folder
 from ruleminer.sources.database import Database, open_database
+from ruleminer.structure.structure import learn_structure
 
 RODI = ("cmt_naive_ci", "cmt_renamed", "cmt_structured_ci", "cmt_mixed", "cmt_denormalized")
 KINDS = ("plain", "renaming", "cleaning", "restructuring", "denormalising")
@@ -208,7 +209,8 @@ def _trial(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
         world = _world(scenario, ontology, database, run, most)
         contenders = _contenders(unit.settings, options)
         ceilings = unit.settings["kind"] == "trial" and name != NPD
-        trials = Trials(world, Measure(ontology, Derivations(database), live=False), ceilings)
+        derivations = Derivations(database, learn_structure(database))
+        trials = Trials(world, Measure(ontology, derivations, live=False), ceilings)
         work = [(draw, *step) for draw in range(unit.settings["draws"]) for step in unit.settings["steps"]]
         results: list[dict[str, Any]] = []
         for number, (draw, examples, wrong) in enumerate(work):

@@ -22,10 +22,10 @@ from ruleminer.proposals.containment import is_contained, widenings
 from ruleminer.proposals.frames import Reading, alike, reading_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.dialects import BOUND
-from ruleminer.rules.lexical import family, lexical_form, readings
+from ruleminer.rules.lexical import family, readings
 from ruleminer.rules.sql import Query, rule_query
 from ruleminer.rules.transformations import result_kind
-from ruleminer.rules.values import Kind, Place, Rule, Scalar, Variable
+from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.sources.database import Database
 from ruleminer.sources.engines.engine import Parameters
 from ruleminer.sources.patience import patiently
@@ -53,7 +53,6 @@ class Derivations:
         self._refused: dict[Body, str] = {}
         self._unions: dict[frozenset[Body], int | None] = {}
         self._distinct: dict[Place, int] = {}
-        self._values: dict[tuple[str, str, int], list[str]] = {}
         self._readings: dict[Body, Reading | None] = {}
         self._columns = ColumnSql(database)
         self._bulk = BulkSizes(self.structure, self._columns)
@@ -195,21 +194,6 @@ class Derivations:
             counts = self._count_distinct(table, list(dict.fromkeys(names)))
             self._distinct.update({Place(table, name): count for name, count in counts.items()})
         return {place: self._distinct[place] for place in columns}
-
-    def values(self, table: str, column: str, limit: int) -> list[str]:
-        """The lexical forms of a column's values, in the order of the values; at most so many."""
-        place = table, column, limit
-        if place not in self._values:
-            value = name = quote_identifier(column)
-            kind = self.database.schema.type_of(table, column).kind
-            if kind is Kind.TEXT:  # json and the like have no order
-                value = self.database.dialect.text_of(name)
-            sql = (
-                f"SELECT DISTINCT {value} FROM {self.database.quoted(table)} WHERE {name} IS NOT NULL "
-                f"ORDER BY 1 LIMIT {int(limit)}"
-            )
-            self._values[place] = [_text(one, kind) for (one,) in self._rows("values", sql)]
-        return self._values[place]
 
     def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
         counted = ", ".join(
@@ -401,13 +385,6 @@ class Derivations:
             self.lost = reason
             raise DatabaseError(reason) from None
         raise DatabaseError(f"{reason} each time by this statement")
-
-
-def _text(value: object, kind: Kind) -> str:
-    """A value's lexical form; SQLite keeps truth as numbers, and anything in any column."""
-    if kind is Kind.BOOLEAN and isinstance(value, int):
-        return lexical_form(bool(value))
-    return lexical_form(value) if isinstance(value, Scalar) else str(value)
 
 
 def _form(fact: Fact, kinds: Sequence[Kind]) -> Fact | None:

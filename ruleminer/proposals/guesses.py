@@ -7,11 +7,8 @@ Properties: two columns of a row, one of them a key or a link, and a value acros
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
-from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm, Property, PropertyKind
-from ruleminer.proposals.codes import FEW, code_columns
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Atom, Constant, Rule, Variable
@@ -67,8 +64,6 @@ def _entity_columns(table: Table) -> list[str]:
 
 def _codes(table: Table, derivations: Derivations) -> Iterator[tuple[str, Constant]]:
     """The columns with few values, and each value."""
-    for column in code_columns(table, derivations):
-        values: list[str] = []
-        with suppress(DatabaseError):  # one that cannot be read is no code
-            values = derivations.values(table.name, column.name, FEW)
-        yield from ((column.name, constant) for value in values if (constant := constant_of(value, column.kind)))
+    for name, values in derivations.structure.kinds(table.name).items():
+        kind = table.column(name).kind
+        yield from ((name, constant) for value in values if (constant := constant_of(value, kind)))

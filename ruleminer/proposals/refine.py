@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
-from ruleminer.proposals.codes import code_columns
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -78,7 +77,8 @@ def _probes(measured: Measured, derivations: Derivations, weights: PriorWeights)
         rule = pool.rules[base]
         for place, atom in enumerate(rule.body):
             used = {column for column, _ in atom.columns}
-            for column in code_columns(derivations.database.schema.table(atom.table), derivations):
+            table = derivations.database.schema.table(atom.table)
+            for column in map(table.column, derivations.structure.kinds(atom.table)):
                 if column.name not in used:
                     yield _Probe(rule, place, column, derived[:_MOST])
 

@@ -17,7 +17,6 @@ from ruleminer.sources.schema import Table
 from ruleminer.structure.structure import Structure
 
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("a")
-_FEW = 12  # values of a code that are tried
 _MOST_KINDS = 60  # code-picked variants of one property and table; beyond, a code is no role
 
 
@@ -61,12 +60,9 @@ class _Offered:
         self.codes = tuple(self._codes())
 
     def _codes(self) -> Iterator[tuple[str, Constant]]:
+        kinds = self.structure.kinds(self.table.name)
         for column in self.table.columns:
-            place = Place(self.table.name, column.name)
-            one = self.structure.profile.column(*place)
-            if one is None or place not in self.structure.codes or one.distinct > _FEW:
-                continue
-            for text, _ in sorted(one.common):
+            for text in kinds.get(column.name, ()):
                 if (constant := constant_of(text, column.kind)) is not None:
                     yield column.name, constant
 

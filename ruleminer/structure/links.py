@@ -117,7 +117,7 @@ def is_forbidden(table: Table, key: ForeignKey, wishes: LinkWishes) -> bool:
     """Whether the user takes a declared foreign key away."""
     ends: list[Ends] = [
         (Place(table.name, own), Place(key.table, other))
-        for own, other in zip(key.columns, key.referenced, strict=True)
+        for own, other in zip(key.columns, key.referenced, strict=False)  # SQLite lets a key lead to no column
     ]
     return any(pair in wishes.forbidden for pair in ends)
 

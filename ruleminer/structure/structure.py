@@ -24,6 +24,7 @@ from ruleminer.structure.spaces import Space, spaces_of
 
 FORMAT = 1
 MOST_CODES = 32  # values that a column of codes may have
+FEW_CODES = 12  # values up to which each of them may tell a kind of row
 _CODE_KINDS = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT)
 _NAMES_ROWS = 0.75  # share of a column's texts that must differ for it to name rows
 _LONGEST_NAME = 80.0  # characters that a text may have, on average, to be what people call a thing
@@ -64,6 +65,17 @@ class Structure:
             and (table.name, column.name) not in self._space_by_place
             and _is_code(self.profile.column(table.name, column.name))
         )
+
+    def kinds(self, table: str) -> dict[str, tuple[str, ...]]:
+        """The codes of a table that have few values, each of which may tell a kind of row, with these as lexical forms.
+
+        None are known of a column of which hardly a value stands twice.
+        """
+        return {
+            place.column: tuple(sorted(form for form, _ in one.common))
+            for place in sorted(self.codes)
+            if place.table == table and (one := self.profile.column(*place)) is not None and one.distinct <= FEW_CODES
+        }
 
     @cached_property
     def sparse(self) -> frozenset[Place]:

@@ -21,6 +21,7 @@ from ruleminer.proposals.proposal import Proposal, Status
 from ruleminer.proposals.ranking import Ranker
 from ruleminer.rules.printer import rule_text
 from ruleminer.sources.database import open_database
+from ruleminer.structure.structure import learn_structure
 
 W = "http://world#"
 
@@ -67,7 +68,7 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measure]:
             connection.execute("INSERT INTO papers VALUES (?, ?, ?, ?, ?)", [i, f"title {i}", i % 7, kind, i % 20])
         connection.execute("INSERT INTO pc_members VALUES (1), (2), (3)")
     with open_database(f"duckdb:///{path}") as database:
-        yield Measure(TERMS, Derivations(database))
+        yield Measure(TERMS, Derivations(database, learn_structure(database)))
 
 
 def guess(measure: Measure, name: str, ranker: Ranker = Ranker.EVIDENCE) -> Proposal:
@@ -169,7 +170,7 @@ def test_odd_values_and_links_of_sqlite_are_borne(tmp_path: Path) -> None:
         connection.execute("INSERT INTO rowids VALUES ('a')")
     connection.close()
     with open_database(f"sqlite:///{path}") as database:
-        measure = Measure(TERMS, Derivations(database))
+        measure = Measure(TERMS, Derivations(database, learn_structure(database)))
         texts = [rule_text(rule) for rule in guesses(TERMS.find("Author"), measure.derivations)]
         assert "Author(x) <- odd(id: x, code: 2)" in texts
         assert "Author(x) <- odd(id: x, flag: true)" in texts

@@ -18,6 +18,7 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from ruleminer.sources.database import open_database
+from ruleminer.structure.structure import learn_structure
 
 ALL = 'Appraisal(x) <- bore(id: a), x = "http://x/bore/" ++ a'
 APPRAISAL = 'Appraisal(x) <- bore(id: a, purpose: "appraisal"), x = "http://x/bore/" ++ a'
@@ -32,7 +33,7 @@ def measure(tmp_path: Path) -> Iterator[Measure]:
             "FROM range(300) r(i)"
         )
     with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
-        yield Measure(ontology(), Derivations(database), noise=True)
+        yield Measure(ontology(), Derivations(database, learn_structure(database)), noise=True)
 
 
 def ontology() -> Ontology:
