@@ -59,13 +59,13 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def measured(folder: Path, *words: object) -> Measured:
-    """A command run to its end in a folder."""
+def measured(folder: Path, *words: object, patience: float = 300) -> Measured:
+    """A command run to its end in a folder; one that takes longer than so many seconds is killed."""
     note = folder / "peak"
     started = time.perf_counter()
     process = start(note, *words)
     try:
-        out, err = process.communicate(timeout=300)
+        out, err = process.communicate(timeout=patience)
     finally:
         process.kill()
     return Measured(process.returncode, out, err, time.perf_counter() - started, float(note.read_text()))
