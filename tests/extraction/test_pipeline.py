@@ -403,15 +403,15 @@ class Dying:
 
 @pytest.mark.parametrize("statements", range(1, 6))
 def test_a_run_stopped_between_scans_ends_like_an_unbroken_one(statements: int, tmp_path: Path) -> None:
-    """A link table between two joins takes two passes, of two scans and of three."""
+    """A link table between two joins takes two passes, of two scans and of three, if no table comes whole."""
     url = database_of(
         tmp_path / "l.duckdb",
         "CREATE TABLE person (id INTEGER PRIMARY KEY, name VARCHAR)",
         "CREATE TABLE wrote (person INTEGER, paper INTEGER)",
         "CREATE TABLE paper (id INTEGER PRIMARY KEY, title VARCHAR)",
-        "INSERT INTO person SELECT i, 'n' || i FROM range(9) t(i)",
-        "INSERT INTO paper SELECT 100 + i, 't' || i FROM range(9) t(i)",
-        "INSERT INTO wrote SELECT i, 100 + i FROM range(9) t(i)",
+        "INSERT INTO person SELECT i, 'n' || i FROM range(30) t(i)",
+        "INSERT INTO paper SELECT 100 + i, 't' || i FROM range(30) t(i)",
+        "INSERT INTO wrote SELECT i, 100 + i FROM range(30) t(i)",
     )
     facts = fact_table([Fact("authorOf", (f"n{i}", f"t{i}"), (None, None)) for i in range(5)])
     with open_database(url) as database:
