@@ -227,7 +227,7 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
             limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS)
             if _is_crowded(work, limit):
                 _leave_what_meets(work, atom)
-            _cut(work, compiled, index, limit)
+                _cut(work, compiled, index, limit)
     work.execute(f"CREATE OR REPLACE TEMP TABLE found AS {compiled.sql}")
     for atom in compiled.atoms:
         work.execute(f"DROP TABLE {atom.name}")
