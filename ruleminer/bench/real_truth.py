@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -207,8 +208,9 @@ def _plain(name: str) -> str:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, float):
-        return number_form(repr(value))
+    if isinstance(value, float):  # a REAL that Python reads as a double is written as the database writes it
+        single = float(np.float32(value)) == value
+        return number_form(str(np.float32(value)) if single else repr(value))
     try:
         return lexical_form(value)  # type: ignore[arg-type]
     except TypeError:  # what rules read as text

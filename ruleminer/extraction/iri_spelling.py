@@ -5,8 +5,9 @@ of its segments; what no column explains is constant text. Of the ways to choose
 count that explain the most pieces this row can explain. Of all rows, those count that explain as many pieces as the
 best row, and those that explain one fewer, but the longest of the IRI's segments that stand in the database: an IRI
 with a constant in it (`…/hctype/OIL`) is explained in full by rows that happen to hold that word, too. What all IRIs of
-an argument begin with is its namespace: a row that explains nothing beyond it explains nothing, and a segment counts as
-the longest only beyond it. A column of texts may also hold a piece percent-decoded (`New%20York`, `New+York`), if IRIs
+an argument begin with is its namespace: a row that explains nothing beyond it explains nothing, a segment counts as
+the longest only beyond it, and a piece of it that is alike some predicate's name may be constant text even if a column
+holds it (`…/member/…` where some column says `member`). A column of texts may also hold a piece percent-decoded (`New%20York`, `New+York`), if IRIs
 of the argument are so encoded.
 
 Small numbers stand in many rows, so rows are not looked for by any segment. A row that explains c of the m pieces
@@ -17,11 +18,17 @@ c explains c - n beyond it.
 
 from __future__ import annotations
 
-import duckdb
+from collections.abc import Iterable
 
+import duckdb
+import pyarrow as pa
+
+from ruleminer.structure.words import best_likeness
+
+_ALIKE = 0.7  # of a piece of a namespace and a predicate's name
 _ROWS_AT_ONCE = 2_000_000
 _LOOKED_AT = ("spelt", "spelt_cell", "held", "piece", "seed", "bound", "seed_now", "turn", "alike_row")
-_TEMPORARY = (*_LOOKED_AT, "pattern", "way", "placed", "worded")
+_TEMPORARY = (*_LOOKED_AT, "pattern", "way", "placed", "worded", "naming_word")
 
 # What stands where: the cells that spell a segment (by its number), and how many rows each segment and each piece
 # would lead to. Only texts are encoded. `inner_pieces` counts those of the namespace that stand somewhere.
@@ -120,12 +127,19 @@ _WAYS = """
         UNION ALL
         SELECT pattern, inside, h.last, explained + h.last - h.first + 1, list_append(chosen, h)
         FROM (SELECT s.*, unnest(p.hits) AS h FROM step s JOIN pattern p USING (pattern))
-        WHERE h.first > upto)
-    SELECT pattern, explained, chosen FROM step WHERE upto > inside
-    QUALIFY explained = max(explained) OVER (PARTITION BY pattern);
+        WHERE h.first > upto),
+    best AS (
+        SELECT pattern, inside, explained, chosen FROM step WHERE upto > inside
+        QUALIFY explained = max(explained) OVER (PARTITION BY pattern))
+    SELECT pattern, explained, chosen, false AS shortened FROM best
+    UNION ALL
+    SELECT b.pattern, explained - 1, list_filter(chosen, lambda one: one <> h), true
+    FROM (SELECT *, unnest(chosen) AS h FROM best) b
+    JOIN pattern p USING (pattern) JOIN segment s ON s.iri = p.iri AND s.first = h.first AND s.last = h.last
+    SEMI JOIN naming_word w ON w.text = s.text WHERE s.how = '' AND s.first = s.last AND s.last <= s.inside;
 
     CREATE OR REPLACE TEMP TABLE placed AS
-    SELECT w.pattern, w.explained, w.chosen, p.iri, h.col, h.how, w.number, s.start, s.stop, s.last > s.inside AS beyond
+    SELECT w.pattern, w.explained, w.chosen, w.shortened, p.iri, h.col, h.how, w.number, s.start, s.stop, s.last > s.inside AS beyond
     FROM (SELECT *, unnest(chosen) AS h, unnest(range(1, len(chosen) + 1)) AS number FROM way) w
     JOIN pattern p USING (pattern)
     JOIN segment s ON s.iri = p.iri AND s.first = w.h.first AND s.last = w.h.last AND s.how = w.h.how;
@@ -134,12 +148,12 @@ _WAYS = """
     CREATE OR REPLACE TEMP TABLE worded AS
     WITH kept AS (
         SELECT pattern, chosen FROM (
-            SELECT p.pattern, p.chosen, p.iri, any_value(explained) AS explained,
+            SELECT p.pattern, p.chosen, p.iri, any_value(explained) AS explained, any_value(shortened) AS shortened,
                    max(stop - start) FILTER (beyond) AS longest, any_value(l.longest) AS possible
             FROM placed p JOIN (SELECT iri, max(size) AS longest FROM held WHERE last > inside GROUP BY 1) l USING (iri)
             GROUP BY p.pattern, p.chosen, p.iri)
         QUALIFY explained = max(explained) OVER (PARTITION BY iri)
-             OR explained = max(explained) OVER (PARTITION BY iri) - 1 AND longest = possible),
+             OR explained = max(explained) OVER (PARTITION BY iri) - 1 AND (longest = possible OR shortened)),
     split AS (
         SELECT *, lag(stop, 1, 1) OVER (PARTITION BY pattern, chosen ORDER BY number) AS after
         FROM placed SEMI JOIN kept USING (pattern, chosen))
@@ -168,6 +182,7 @@ def spell_iris(work: duckdb.DuckDBPyConnection) -> None:
 
     Joins are written in the order in which they are best done.
     """
+    _find_naming_words(work)
     work.execute(_OCCURRENCES)
     _look(work, _FIRST_LOOK)
     work.execute(_SECOND_SEEDS)
@@ -176,6 +191,21 @@ def spell_iris(work: duckdb.DuckDBPyConnection) -> None:
     work.execute(_SPELLED)
     for name in _TEMPORARY:
         work.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def names_something(piece: str, predicates: Iterable[str]) -> bool:
+    """Whether a piece of a namespace says what kind of thing an IRI names."""
+    return best_likeness({piece}, predicates) >= _ALIKE
+
+
+def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
+    """Fill `naming_word(text)`: the pieces of namespaces that are alike a predicate's name."""
+    predicates = [name for (name,) in work.execute("SELECT DISTINCT predicate FROM fact").fetchall()]
+    inner = work.execute("SELECT DISTINCT text FROM segment WHERE first = last AND last <= inside AND how = ''").fetchall()
+    words = [text for (text,) in inner if names_something(text, predicates)]
+    work.register("words", pa.table({"text": pa.array(words, pa.string())}))
+    work.execute("CREATE OR REPLACE TEMP TABLE naming_word AS SELECT * FROM words")
+    work.unregister("words")
 
 
 def _look(work: duckdb.DuckDBPyConnection, statement: str) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.extraction.fact_relations import LONGEST_RUN, MOST_PIECES
+from ruleminer.extraction.iri_spelling import names_something
 from ruleminer.extraction.published import CUT, LONGEST, MOST_WORDS, can_be_published, forms
 from ruleminer.extraction.published import LONGEST_RUN as WORDS_OF_ONE
 from ruleminer.problem.facts import Fact
@@ -81,6 +82,7 @@ class Habits:
 
     namespace: Mapping[str, int] = field(default_factory=dict)
     encodings: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    predicates: frozenset[str] = frozenset()  # of all facts: what the words of a namespace may be alike
 
 
 def habits_of(facts: Sequence[Fact]) -> Habits:
@@ -102,7 +104,7 @@ def habits_of(facts: Sequence[Fact]) -> Habits:
             own = len(shared) if text.startswith(shared) else 0
             namespace[text] = min(namespace.get(text, own), own)
             encodings[text] = encodings.get(text, frozenset()) | shown
-    return Habits(namespace, encodings)
+    return Habits(namespace, encodings, frozenset(fact.predicate for fact in facts))
 
 
 def _encodings_shown(iri: str) -> Iterator[str]:
@@ -455,7 +457,15 @@ def _spellings(iri: str, rows: list[Row], habits: Habits) -> dict[int, list[Way]
             holds_longest = any(stop - start == longest and stop > beyond for start, stop, _, _ in way)
             if explained[index] == most or (explained[index] == most - 1 and holds_longest):
                 result.setdefault(index, []).append(_worded(iri, way))
+            if explained[index] == most:  # a piece of the namespace may be constant text all the same
+                shorter = [tuple(hit for hit in way if hit != one) for one in way if _is_word(iri, one, beyond, habits)]
+                result.setdefault(index, []).extend(_worded(iri, some) for some in shorter)
     return result
+
+
+def _is_word(iri: str, hit: Hit, beyond: int, habits: Habits) -> bool:
+    start, stop, pieces, _ = hit
+    return stop <= beyond and pieces == 1 and names_something(iri[start:stop], habits.predicates)
 
 
 def _text_spellings(text: str, rows: list[Row]) -> dict[int, list[Way]]:

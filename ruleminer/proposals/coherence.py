@@ -46,10 +46,11 @@ def coherent(
     fits = _fits(ontology, [name for name in measured if name not in classes], list(classes))
     if not fits:
         return current
+    voices = _voices(fits)
     for _ in range(ROUNDS):
         beliefs = {name: _beliefs(one, ranker, weights, structure) for name, one in current.items()}
         heard = _heard(beliefs, fits)
-        current = {name: _told(measured[name], heard, name, structure) for name in measured}
+        current = {name: _told(measured[name], heard, name, structure, voices) for name in measured}
     return current
 
 
@@ -138,7 +139,19 @@ def _sum(beliefs: Iterable[Belief]) -> dict[Place, float]:
     return total
 
 
-def _told(measured: Measured, heard: Mapping[End, Belief], name: str, structure: Structure) -> Measured:
+def _voices(fits: Mapping[End, Mapping[str, float]]) -> dict[End, float]:
+    """How directly each end is spoken of: by what it is declared to be, or only by kin, which says less."""
+    voices: dict[End, float] = {}
+    for end, classes in fits.items():
+        voices[end] = max(classes.values(), default=0.0)
+        for one, fit in classes.items():
+            voices[one, 0] = max(voices.get((one, 0), 0.0), fit)
+    return voices
+
+
+def _told(
+    measured: Measured, heard: Mapping[End, Belief], name: str, structure: Structure, voices: Mapping[End, float]
+) -> Measured:
     """The pool with what was heard of the spaces of each rule's arguments, in nats."""
     gains = np.zeros(len(measured.pool.rules))
     for place in range(len(measured.pool.rules[0].arguments)):
@@ -149,5 +162,5 @@ def _told(measured: Measured, heard: Mapping[End, Belief], name: str, structure:
         for i, rule in enumerate(measured.pool.rules):
             space = _spaces(rule, structure)[place]
             said = belief.get(space, 0.0) if space is not None else 0.0
-            gains[i] += WEIGHT * math.log((_DOUBT + said) / (_DOUBT + most))
+            gains[i] += voices.get((name, place), 1.0) * WEIGHT * math.log((_DOUBT + said) / (_DOUBT + most))
     return replace(measured, coherence=gains)

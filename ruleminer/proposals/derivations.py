@@ -53,6 +53,7 @@ class Derivations:
         self._refused: dict[Body, str] = {}
         self._unions: dict[frozenset[Body], int | None] = {}
         self._distinct: dict[Place, int] = {}
+        self._shares: dict[tuple[Place, str], float] = {}
         self._readings: dict[Body, Reading | None] = {}
         self._columns = ColumnSql(database)
         self._bulk = BulkSizes(self.structure, self._columns)
@@ -194,6 +195,37 @@ class Derivations:
             counts = self._count_distinct(table, list(dict.fromkeys(names)))
             self._distinct.update({Place(table, name): count for name, count in counts.items()})
         return {place: self._distinct[place] for place in columns}
+
+    def shares_up_to(self, ends: Iterable[tuple[Place, str]]) -> dict[tuple[Place, str], float]:
+        """Of columns with a value each: the share of the filled rows whose value is no greater.
+
+        Those that the database refuses are left out.
+        """
+        tables: dict[str, list[tuple[Place, str]]] = {}
+        ends = list(ends)
+        for end in ends:
+            if end not in self._shares:
+                tables.setdefault(end[0].table, []).append(end)
+        for table, wanted in tables.items():
+            for some in _chunks(wanted, _BINDABLE):
+                self._ask_shares(table, some)
+        return {end: self._shares[end] for end in ends if end in self._shares}
+
+    def _ask_shares(self, table: str, ends: Sequence[tuple[Place, str]]) -> None:
+        counted: list[str] = []
+        for place, _ in ends:
+            name, bound = quote_identifier(place.column), BOUND
+            if self.database.schema.type_of(*place).kind is Kind.TEXT:
+                name, bound = self.database.dialect.text_of(name), self.database.dialect.text_of(BOUND)
+            counted.append(f"avg(CASE WHEN {name} <= {bound} THEN 1.0 WHEN {name} IS NOT NULL THEN 0.0 END)")
+        whole = (self.database.schema.type_of(*place).kind is Kind.INTEGER for place, _ in ends)
+        values = [int(value) if is_whole else value for (_, value), is_whole in zip(ends, whole, strict=True)]
+        sql = f"SELECT {', '.join(counted)} FROM {self.database.quoted(table)}"
+        try:
+            ((*shares,),) = self._rows("shares of rows", sql, values)
+        except DatabaseError:
+            return
+        self._shares.update({end: float(share) for end, share in zip(ends, shares, strict=True) if share is not None})
 
     def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
         counted = ", ".join(

@@ -18,7 +18,7 @@ from ruleminer.errors import InputError
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind, local_name
 from ruleminer.rules.mapping import Iri, Literal, TripleRule, iri_safe, is_absolute, legal_iri_text
 from ruleminer.rules.mapping import Mapping as RuleMapping
-from ruleminer.rules.values import Place, Rule, Variable
+from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.sources.schema import Schema, Table
 from ruleminer.structure.structure import Structure
 
@@ -220,13 +220,23 @@ def _triple_rule(rule: Rule, ontology: Ontology, policy: IdentityPolicy, datatyp
 
 
 def leads_to_entity(term: Property, rule: Rule, structure: Structure) -> bool:
-    """Whether a rule's second argument is an entity: as the ontology says, and where it leaves that open, the data."""
+    """Whether a rule's second argument is an entity: as the ontology says, and where it leaves that open, the data.
+
+    Who writes a thing as its IRI and what it has as a text means the text.
+    """
     if term.kind is not PropertyKind.EITHER:
         return term.kind is PropertyKind.OBJECT
     value = rule.arguments[1]
     if rule.definition_of(value) is not None:
         return spells_iri(rule, value)
-    return any(_names_things(place, structure) for place in rule.places_of(value))
+    places = rule.places_of(value)
+    if spells_iri(rule, rule.arguments[0]) and all(_is_text(place, structure.schema) for place in places):
+        return False
+    return any(_names_things(place, structure) for place in places)
+
+
+def _is_text(place: Place, schema: Schema) -> bool:
+    return place in schema and schema.type_of(*place).kind is Kind.TEXT
 
 
 def _names_things(place: Place, structure: Structure) -> bool:

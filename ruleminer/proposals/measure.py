@@ -17,7 +17,7 @@ from ruleminer.proposals.evidence import Floats
 from ruleminer.proposals.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.proposals.prior import Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.proposals.reach import reaches_of
+from ruleminer.proposals.reach import can_be_asked, ends_of, known_share, reach_of, shares_of
 from ruleminer.proposals.refine import refinements
 from ruleminer.proposals.shapes import conditions_of_shapes
 from ruleminer.rules.body import Body
@@ -137,7 +137,7 @@ class Measure:
         """Each pool with priors and sizes, without the rules that cannot be run here."""
         rules = [rule for pool in pools for rule in pool.rules]
         sizes = iter(self.derivations.sizes(rules, [body for pool in pools for body in pool.bodies]))
-        return [self._with_sizes(pool, [next(sizes) for _ in pool.rules]) for pool in pools]
+        return self._with_reaches([self._with_sizes(pool, [next(sizes) for _ in pool.rules]) for pool in pools])
 
     def _with_sizes(self, pool: Pool, sizes: Sequence[int | None]) -> Measured | None:
         usable = [i for i, size in enumerate(sizes) if size]  # one that derives nothing does not fit this database
@@ -146,10 +146,43 @@ class Measure:
         if len(usable) < len(sizes):
             pool = pool.only(usable)
         known = np.array([float(size) for size in sizes if size])
-        reaches = None
-        if self.structure is not None and pool.positives:
-            reaches = reaches_of(pool.rules, pool.positives, pool.covers, known, self.structure)
-        return Measured(pool, known, tuple(self.priors(pool)), None, self.rows, reaches=reaches, noise=self.noise)
+        return Measured(pool, known, tuple(self.priors(pool)), None, self.rows, noise=self.noise)
+
+    def _with_reaches(self, found: Sequence[Measured | None]) -> list[Measured | None]:
+        """Each pool with how far its examples reach into what its rules derive."""
+        structure = self.structure
+        if structure is None:
+            return list(found)
+        derived = [
+            [[f for f, yes in zip(one.pool.positives, row, strict=True) if yes] for row in one.pool.covers]
+            if one is not None
+            else []
+            for one in found
+        ]
+        ends = [
+            [ends_of(rule, facts, structure) for rule, facts in zip(one.pool.rules, some, strict=True)] if one else []
+            for one, some in zip(found, derived, strict=True)
+        ]
+        every = dict.fromkeys(end for some in ends for rule in some for end in rule)
+        asked = self.derivations.shares_up_to(
+            [end for end in every if known_share(end, structure) is None and can_be_asked(end, structure)]
+        )
+        return [
+            None
+            if one is None
+            else one
+            if not one.pool.positives
+            else replace(
+                one,
+                reaches=np.array(
+                    [
+                        reach_of(facts, float(size), shares_of(reached, structure, asked))
+                        for facts, size, reached in zip(some, one.sizes, own, strict=True)
+                    ]
+                ),
+            )
+            for one, some, own in zip(found, derived, ends, strict=True)
+        ]
 
     def _promising(self, pool: Pool) -> Pool:
         """The pool with the rules to ask the database about, by what is known without it."""

@@ -8,7 +8,7 @@ makes the extension tiny, but had as many values to choose from.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, PropertyKind, local_name
@@ -125,14 +125,55 @@ class PriorOf:
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
-        """Whether a class takes, of a table's rows, those that some link leads to, and no name calls for that."""
-        if not isinstance(term, OntologyClass):
+        """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.
+
+        A class does if its members stand in a link; a property if all that it tells does, so that a row of the table
+        says nothing but that it is linked.
+        """
+        places = [place for argument in rule.arguments for place in rule.places_of(argument)]
+        if any(place in self._keys for place in places) or self._is_key(rule, places):
             return False
-        places = rule.places_of(rule.arguments[0])
-        if any(place in self._keys for place in places) or not all(place in self._links for place in places):
+        alone = isinstance(term, OntologyClass) and all(place in self._links for place in places)
+        if not alone and not self._in_one_link(rule, places):
             return False
         names = {name for place in places for name in place}
-        return best_likeness(self._titles_of(term), names) < _CALLED_FOR
+        titles = self._titles_of(term)
+        if best_likeness(titles, names) < _CALLED_FOR:
+            return True
+        # A column that is called like the table it leads to says what it names, not that only linked rows are meant.
+        return best_likeness(titles, self._led_to(places)) >= _CALLED_FOR
+
+    def _led_to(self, places: Sequence[Place]) -> set[str]:
+        """The tables that links lead to from these columns, all of one table, link by link."""
+        found: set[str] = set()
+        waiting, seen = [frozenset(places)], set[frozenset[Place]]()
+        while waiting:
+            current = waiting.pop()
+            tables = {place.table for place in current}
+            if current in seen or len(tables) != 1 or not all(table in self.schema for table in tables):
+                continue
+            seen.add(current)
+            columns = {place.column for place in current}
+            for link in self.schema.table(tables.pop()).foreign_keys:
+                if columns <= {*link.columns}:
+                    found.add(link.table)
+                    ends = dict(zip(link.columns, link.referenced, strict=True))
+                    waiting.append(frozenset(Place(link.table, ends[column]) for column in columns))
+        return found
+
+    def _in_one_link(self, rule: Rule, places: Sequence[Place]) -> bool:
+        """Whether a rule of one table has nothing but columns of one compound link."""
+        columns = {place.column for place in places}
+        if len(rule.body) != 1 or rule.body[0].table not in self.schema:
+            return False
+        links = self.schema.table(rule.body[0].table).foreign_keys
+        return any(len(link.columns) > 1 and columns <= {*link.columns} for link in links)
+
+    def _is_key(self, rule: Rule, places: Sequence[Place]) -> bool:
+        """Whether a rule of one table has all columns of a key of it."""
+        if len(rule.body) != 1 or rule.body[0].table not in self.schema:
+            return False
+        return _hold_a_key({place.column for place in places}, self.schema.table(rule.body[0].table))
 
     def _is_whole(self, rule: Rule) -> bool:
         if len(rule.body) != 1 or rule.constants or _only_filled(rule):
@@ -213,13 +254,25 @@ class PriorOf:
         return (x + (y if term.kind is PropertyKind.OBJECT else -min(y, 0.5))) / 2
 
     def _role(self, rule: Rule, argument: Variable) -> float:
-        """1 for a key, 0.4 for a link to one, −1 for a plain column; IRIs of several columns are as good as keys."""
+        """1 for a key, 0.4 for a link to one, −1 for a plain column; an IRI is at least as good as a link."""
         concat = rule.definition_of(argument)
         spelled = concat is not None and concat.is_path
         places = rule.places_of(argument)
-        if any(place in self._keys for place in places) or (spelled and len(rule.variables_of(argument)) != 1):
+        if any(place in self._keys for place in places) or (spelled and self._is_compound_key(rule, argument, places)):
             return 1.0
         return 0.4 if spelled or any(place in self._links for place in places) else -1.0
+
+    def _is_compound_key(self, rule: Rule, argument: Variable, places: Sequence[Place]) -> bool:
+        """Whether an IRI's columns hold a key of their table; where none is known, any several columns may be one."""
+        if len(rule.variables_of(argument)) == 1:
+            return False
+        tables = {place.table for place in places}
+        known = [self.schema.table(name) for name in tables if name in self.schema]
+        keyed = [table for table in known if table.primary_key or table.unique]
+        columns = {(place.table, place.column) for place in places}
+        return not keyed or any(
+            _hold_a_key({name for own, name in columns if own == table.name}, table) for table in keyed
+        )
 
 
 def transformation_cost(part: Transformed) -> float:
@@ -227,6 +280,10 @@ def transformation_cost(part: Transformed) -> float:
     return math.log(len(TRANSFORMATIONS)) + sum(
         math.log(_CHARACTERS) * len(one) if isinstance(one, str) else math.log(_NUMBERS) for one in part.parameters
     )
+
+
+def _hold_a_key(columns: Set[str], table: Table) -> bool:
+    return any(key and columns >= {*key} for key in (table.primary_key, *table.unique))
 
 
 def _only_filled(rule: Rule) -> list[Place]:
