@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 
 from ruleminer.errors import printable
-from ruleminer.extraction.summary import DatasetSummary
+from ruleminer.extraction.summary import DatasetSummary, Gap
 from ruleminer.problem.examples import Examples
 from ruleminer.problem.ontology import Ontology, Property
 from ruleminer.progress import Progress
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
 
 _POLICY_LINES = 12
+_NARROW = 100  # columns of a terminal below which a table leaves out what can be read in the report
 _LONGEST_CODE, _CODES = 24, 12  # characters of a code, codes of a column
 
 
@@ -180,6 +181,7 @@ def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
 
 
 _NAMED = 3  # predicates of a kind
+_WRONG = 5  # reasons for which examples have no rule
 
 
 def dataset_line(folder: Path, summary: DatasetSummary) -> str:
@@ -201,8 +203,11 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
 
 
 def dataset_notes(summary: DatasetSummary) -> list[str]:
-    """How examples were read, and what the search left out, a line each; older datasets have nothing to tell."""
-    lines = []
+    """How examples were read, what is wrong with some, and what the search left out; older datasets tell less."""
+    wrong = [gap for gap in summary.gaps if gap.positive]
+    lines = [f"no rule: {_gap(gap)}" for gap in wrong[:_WRONG]]
+    if len(wrong) > _WRONG:
+        lines.append(f"no rule: for {len(wrong) - _WRONG} more reasons; ruleminer dataset show has them")
     for one in summary.manifest.get("entities", ()):
         place = ("first", "second")[one["argument"] - 1]
         also = f"; they could be names in {', '.join(one['others'])} as well" if one["others"] else ""
@@ -210,14 +215,25 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
             f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
             f"{one['read_as']}{also}"
         )
-    for one in summary.manifest.get("cut_searches", ()):
-        lines.append(f"{one['template']}: cut for {one['facts']:,} facts, such as {one['example']}: {one['why']}")
+    if cut := summary.manifest.get("cut_searches"):
+        facts, first = sum(one["facts"] for one in cut), max(cut, key=lambda one: int(one["facts"]))
+        lines.append(
+            f"the search was cut {facts:,} times, by {len(cut)} templates; most often {first['template']}: "
+            f"{first['why']}, such as for {first['example']}. dataset/manifest.json has all of them (cut_searches)"
+        )
     if common := summary.manifest.get("common_values"):
         some = "; ".join(f"{place}: {', '.join(values[:_NAMED])}" for place, values in list(common.items())[:_NAMED])
         lines.append(
             f"values that very many rows hold are not followed ({some}{'; …' if len(common) > _NAMED else ''})"
         )
     return lines
+
+
+def _gap(gap: Gap) -> str:
+    """An example without a rule, and how many more are like it."""
+    more = f", and {gap.facts - 1:,} more examples so" if gap.facts > 1 else ""
+    which = "" if gap.example == gap.fact else f": {gap.example}"
+    return f"{gap.predicate}({gap.fact}): {gap.reason}{which}{more}"
 
 
 def tell_examples(examples: Examples) -> None:
@@ -342,17 +358,16 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
 
 
 def proposal_tables(proposals: Proposals) -> list[RichTable]:
-    """The proposed rules with their evidence, those that need a look first."""
+    """The proposed rules with their evidence, those that need a look first; what no term has is no column."""
     rows = []
     for one in sorted(proposals.proposed, key=lambda p: p.posterior if p.confidence is None else p.confidence):
         rivals = [choice.ranker for choice in one.choices if not one.agrees(choice)]
         rows.append(
-            (one.predicate, "\n".join(text.partition(" <- ")[2] for text in one.texts), _share(one.confidence),
-             f"{_derived(one)}/{one.positives}",
-             _negatives_hit(one), one.derives, ", ".join(rivals))
+            (one.predicate, _rules_text(one), _share(one.confidence), f"{_derived(one)}/{one.positives}",
+             _negatives_hit(one) or None, one.derives, ", ".join(rivals))
         )  # fmt: skip
-    headings = ("predicate", "rule", "confidence", "positives", "negatives hit", "derives", "other choice of")
-    tables = [table(f"Proposed by {proposals.ranker}", headings, rows)]
+    headings = ("predicate", "rule", "sure", "examples", "negatives", "derives", "other choice of")
+    tables = [_filled_table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
     for title, some in (
         ("Drafted: no rule explains the examples", [p for p in guesses if p.positives]),
@@ -360,13 +375,26 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
         ("Guessed by names, not in the mapping", [p for p in guesses if not p.positives and p.confidence is None]),
     ):
         if some:
-            named = (
-                (p.predicate, "\n".join(t.partition(" <- ")[2] for t in p.texts), _share(p.confidence), p.derives,
-                 next(iter(p.reasons), ""))
+            named = [
+                (p.predicate, _rules_text(p), _share(p.confidence), p.derives, next(iter(p.reasons), ""))
                 for p in sorted(some, key=lambda p: -p.posterior)
-            )  # fmt: skip
-            tables.append(table(title, ("predicate", "rule", "confidence", "derives", "weightiest reason"), named))
+            ]
+            tables.append(_filled_table(title, ("predicate", "rule", "sure", "derives", "weightiest reason"), named))
     return tables if proposals.proposed or not guesses else tables[1:]
+
+
+def _rules_text(one: Proposal) -> str:
+    return "\n".join(text.partition(" <- ")[2] for text in one.texts)
+
+
+def _filled_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> RichTable:
+    """A table without the columns that are empty in all rows, nor, where there is little room, the last one."""
+    shown = len(headings) - (results.width < _NARROW)
+    kept = [i for i in range(shown) if any(row[i] not in (None, "") for row in rows)]
+    drawn = table(title, [headings[i] for i in kept], [[row[i] for i in kept] for row in rows])
+    for place, column in zip(kept, drawn.columns, strict=True):
+        column.no_wrap = headings[place] in ("sure", "examples", "negatives", "derives")
+    return drawn
 
 
 def _derived(one: Proposal) -> int:
@@ -396,6 +424,10 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} drafted "
         f"without, {count['nothing']} without a rule"
     )
+    if count["proposed"] and told.calibration is None:
+        lines.append(
+            "how sure is not told: too few examples to hide some and try the choice on them (ten of a term do)"
+        )
     lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
     lines += [f"not proposed: {p.predicate}, for {p.reason}" for p in lost[:5]]
     lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []

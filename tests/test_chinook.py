@@ -83,5 +83,5 @@ def test_first_rows_give_the_mapping(run: Run, database: Path, tmp_path: Path) -
     mapping = (out / "proposals" / "mapping.ttl").read_text("utf-8")
     templates = set(re.findall(r'rr:template "([^"]+/\{[^}]+\})"', mapping))
     stems = [re.sub(r"\{[^}]+\}$", "", template) for template in templates]
-    assert "https://schema.org/data/Artist/" in stems
-    assert "https://schema.org/data/Album/" in stems
+    assert "http://example.org/data/Artist/" in stems
+    assert "http://example.org/data/Album/" in stems

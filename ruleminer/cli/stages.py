@@ -294,7 +294,7 @@ def propose_mappings(
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help="What the IRIs of all other entities start with.", show_default="NAMESPACE/data/"),
+        typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
     ] = None,
     datatypes: Annotated[
         str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")
@@ -354,7 +354,7 @@ def draft(
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help="What the IRIs of all other entities start with.", show_default="NAMESPACE/data/"),
+        typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
     ] = None,
     datatypes: Annotated[
         str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")

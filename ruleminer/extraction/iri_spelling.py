@@ -7,8 +7,8 @@ best row, and those that explain one fewer, but the longest of the IRI's segment
 with a constant in it (`…/hctype/OIL`) is explained in full by rows that happen to hold that word, too. What all IRIs of
 an argument begin with is its namespace: a row that explains nothing beyond it explains nothing, a segment counts as
 the longest only beyond it, and a piece of it that is alike some predicate's name may be constant text even if a column
-holds it (`…/member/…` where some column says `member`). A column of texts may also hold a piece percent-decoded (`New%20York`, `New+York`), if IRIs
-of the argument are so encoded.
+holds it (`…/member/…` where some column says `member`). A column of texts may also hold a piece percent-decoded
+(`New%20York`, `New+York`), if IRIs of the argument are so encoded.
 
 Small numbers stand in many rows, so rows are not looked for by any segment. A row that explains c of the m pieces
 that can be explained at all explains one of the m - c + 1 rarest; a first look, at the rarest piece only, tells how
@@ -139,7 +139,8 @@ _WAYS = """
     SEMI JOIN naming_word w ON w.text = s.text WHERE s.how = '' AND s.first = s.last AND s.last <= s.inside;
 
     CREATE OR REPLACE TEMP TABLE placed AS
-    SELECT w.pattern, w.explained, w.chosen, w.shortened, p.iri, h.col, h.how, w.number, s.start, s.stop, s.last > s.inside AS beyond
+    SELECT w.pattern, w.explained, w.chosen, w.shortened, p.iri, h.col, h.how, w.number, s.start, s.stop,
+           s.last > s.inside AS beyond
     FROM (SELECT *, unnest(chosen) AS h, unnest(range(1, len(chosen) + 1)) AS number FROM way) w
     JOIN pattern p USING (pattern)
     JOIN segment s ON s.iri = p.iri AND s.first = w.h.first AND s.last = w.h.last AND s.how = w.h.how;
@@ -201,7 +202,9 @@ def names_something(piece: str, predicates: Iterable[str]) -> bool:
 def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
     """Fill `naming_word(text)`: the pieces of namespaces that are alike a predicate's name."""
     predicates = [name for (name,) in work.execute("SELECT DISTINCT predicate FROM fact").fetchall()]
-    inner = work.execute("SELECT DISTINCT text FROM segment WHERE first = last AND last <= inside AND how = ''").fetchall()
+    inner = work.execute(
+        "SELECT DISTINCT text FROM segment WHERE first = last AND last <= inside AND how = ''"
+    ).fetchall()
     words = [text for (text,) in inner if names_something(text, predicates)]
     work.register("words", pa.table({"text": pa.array(words, pa.string())}))
     work.execute("CREATE OR REPLACE TEMP TABLE naming_word AS SELECT * FROM words")

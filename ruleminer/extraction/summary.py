@@ -47,6 +47,7 @@ class Gap:
     facts: int
     reason: str
     example: str
+    fact: str = ""  # the arguments of that one
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,9 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
         gaps = memory.execute(
             """
             SELECT predicate, positive, count(*), reason,
-                   min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
+                   min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END),
+                   min_by(concat_ws(', ', arg1, arg2),
+                          CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
             FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason
             ORDER BY positive DESC, predicate, reason
             """
@@ -118,7 +121,7 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
             PredicateSummary(name, positives, negatives, least, median, most, tuple(shared.get(name, ())))
             for name, positives, negatives, least, median, most in counts
         ),
-        tuple(Gap(name, positive, n, reason, example) for name, positive, n, reason, example in gaps),
+        tuple(Gap(*gap) for gap in gaps),
         dict(dataset.manifest),
     )
 

@@ -25,6 +25,7 @@ from ruleminer.proposals.ranking import Measured, Ranker, rank, shared_posterior
 _BOUNDS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 1.0)
 _SEEN = (1, 2, 5, 10, 20)
 _FOLDS = 5
+_ENOUGH, _LEAST = 5, 10  # as many trials must have seen so many examples: what holds of one example holds of no more
 _TRUST = 4.0  # trials that the posterior as it is stands for
 
 
@@ -35,6 +36,7 @@ class Trial:
     predicate: str
     posterior: float
     outcome: float
+    seen: int = _ENOUGH  # examples that were ranked by
 
 
 def trials(
@@ -71,13 +73,17 @@ def trials(
                 posterior = shared_posterior(some, ranking)  # what is hidden tells no rules apart
                 caught = bool(pool.hits[best][~kept & ~pool.drawn].any())
                 outcome = 0.0 if caught else float(pool.covers[best][hidden].mean())
-                tried.append(Trial(pool.predicate, posterior, outcome))
+                tried.append(Trial(pool.predicate, posterior, outcome, seen))
     return tried
 
 
 def calibrated(tried: Sequence[Trial]) -> Calibration | None:
-    """The curve that fits the trials; None if there are too few to fit anything."""
-    if len(tried) < 10:
+    """The curve that fits the trials; None if too few of them saw more than an example or two.
+
+    A choice by one example is right much less often than a choice by five: a curve fitted to the one would tell all
+    users with few examples the same low number, whatever their examples say.
+    """
+    if sum(trial.seen >= _ENOUGH for trial in tried) < _LEAST:
         return None
     raw = np.array([trial.posterior for trial in tried])
     outcome = np.array([trial.outcome for trial in tried])

@@ -7,12 +7,12 @@ union (`claims.py`). Commands, reports and the mapping study take their choice f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.proposals.claims import claimed, winners
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
@@ -114,10 +114,41 @@ def decide(
             claimed=claimed(one, best, ontology),
         )
         decisions[term] = Decision(one, ranking, shared_posterior(one, ranking))
+    drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
-        if joint is not None and term not in decisions and (decision := _drafted(beliefs, joint)) is not None:
-            decisions[term] = decision
-    return decisions
+        if joint is not None and term not in decisions:
+            told = None if term in joint.rejected else _turned(ontology.find(term), decisions, ontology)
+            if (decision := told or _drafted(beliefs, joint)) is not None:
+                drafted[term] = decision
+    return {**decisions, **drafted}
+
+
+def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ontology) -> Decision | None:
+    """The decision of an inverse that has examples, turned round; None if there is none.
+
+    Were the two decided apart, each would add to the other what it has too much.
+    """
+    for iri in ontology.inverses(term.iri):
+        other = ontology.get(iri)
+        known = decisions.get(other.name) if other is not None else None
+        if known is None or not known.measured.pool.positives or known.word:
+            continue
+        rules = [replace(rule, predicate=term.name, arguments=rule.arguments[::-1]) for rule in known.rules]
+        chosen = list(known.chosen)
+        measured = known.measured.only(chosen)
+        measured = replace(measured, pool=rule_pool(term.name, rules, GUESS), coherence=None, reaches=None)
+        ranking = replace(
+            known.ranking,
+            ranker=Ranker.JOINT,
+            order=np.arange(len(rules)),
+            posterior=known.ranking.posterior[chosen],
+            log_prior=known.ranking.log_prior[chosen],
+            log_likelihood=known.ranking.log_likelihood[chosen],
+            chosen=tuple(range(len(rules))),
+        )
+        reason = f"it is the inverse of {other.name if other else iri}, which examples decide"
+        return Decision(measured, ranking, known.posterior, reasons=(reason,), drafted=True)
+    return None
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from ruleminer.errors import InputError
-from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind, local_name
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.rules.mapping import Iri, Literal, TripleRule, iri_safe, is_absolute, legal_iri_text
 from ruleminer.rules.mapping import Mapping as RuleMapping
 from ruleminer.rules.values import Kind, Place, Rule, Variable
@@ -23,6 +23,9 @@ from ruleminer.sources.schema import Schema, Table
 from ruleminer.structure.structure import Structure
 
 HOLE = "{}"
+# What IRIs start with where nobody says otherwise; not the ontology's namespace, for who publishes to schema.org does
+# not own it.
+NOBODY = "http://example.org/data/"
 
 Key = tuple[Place, ...]
 """The columns of the key that a space is known by: one, or several of one table."""
@@ -72,8 +75,10 @@ class IdentityPolicy:
     notes: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """The policy for people: a line per space in use, then what took a decision."""
-        return [space.line() for space in self.spaces] + list(self.notes)
+        """The policy for people: a line per space in use, then what took a decision; first what nobody decided."""
+        ours = any(space.template.startswith(NOBODY) for space in self.spaces) and self.base == NOBODY
+        unsaid = [f"IRIs start with {NOBODY}, for nobody said otherwise; --base names yours"] if ours else []
+        return unsaid + [space.line() for space in self.spaces] + list(self.notes)
 
     def to_json(self) -> dict[str, Any]:
         """The policy for programs."""
@@ -103,7 +108,7 @@ def identity_policy(
     Otherwise a kind of thing that examples show the IRIs of has these throughout.
     """
     check_overrides(ontology, overrides, base, structure.schema)
-    base = _checked_base(base) if base else default_base(ontology)
+    base = _checked_base(base) if base else NOBODY
     whole = frozenset(whole_iris)
     uses = _uses(ontology, rules, structure, whole)
     named = _overridden(ontology, overrides, structure, uses)
@@ -195,15 +200,6 @@ def mapping_of(
     """
     triples = tuple(_triple_rule(rule, ontology, policy, datatypes) for rule in rules)
     return RuleMapping(triples, dict(ontology.prefixes), frozenset(kept_links))
-
-
-def default_base(ontology: Ontology) -> str:
-    """`<namespace>/data/`, for the namespace that most terms of the ontology have."""
-    namespaces = Counter(term.iri.removesuffix(local_name(term.iri)) for term in ontology.terms)
-    if not namespaces:
-        return "http://example.org/data/"
-    most = min(namespaces, key=lambda namespace: (-namespaces[namespace], namespace))
-    return f"{most if most.endswith(':') else most.rstrip('#/') + '/'}data/"
 
 
 def _triple_rule(rule: Rule, ontology: Ontology, policy: IdentityPolicy, datatypes: Datatypes) -> TripleRule:

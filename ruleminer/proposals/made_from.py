@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ruleminer.errors import InputError
@@ -22,6 +23,8 @@ def wishes(request: ProposeRequest) -> dict[str, Any]:
         "iri": list(request.iris),
         "base": request.base,
         "datatypes": request.datatypes,
+        "scenario": None if request.scenario is None else str(Path(request.scenario).resolve()),
+        "reasoning": request.reasoning,
     }
 
 
@@ -43,6 +46,7 @@ def as_proposed(request: ProposeRequest, proposed: dict[str, Any]) -> ProposeReq
     if not isinstance(before, dict):
         return request
     confidence = request.min_confidence
+    checked = _scenario(before) if request.scenario is None else None
     return replace(
         request,
         seed=request.seed or before.get("seed", 0),
@@ -53,4 +57,12 @@ def as_proposed(request: ProposeRequest, proposed: dict[str, Any]) -> ProposeReq
         iris=request.iris or tuple(before.get("iri") or ()),
         base=request.base or before.get("base"),
         datatypes=request.datatypes or before.get("datatypes"),
+        scenario=request.scenario or checked,
+        reasoning=before.get("reasoning", request.reasoning) if checked else request.reasoning,
     )
+
+
+def _scenario(before: dict[str, Any]) -> Path | None:
+    """The scenario that the mapping was checked against, if it is still there."""
+    told = before.get("scenario")
+    return Path(told) if isinstance(told, str) and Path(told).is_dir() else None

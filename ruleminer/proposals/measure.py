@@ -17,7 +17,7 @@ from ruleminer.proposals.evidence import Floats
 from ruleminer.proposals.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.proposals.prior import Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.proposals.reach import can_be_asked, ends_of, known_share, reach_of, shares_of
+from ruleminer.proposals.reach import End, can_be_asked, ends_of, known_share, reach_of, shares_of
 from ruleminer.proposals.refine import refinements
 from ruleminer.proposals.shapes import conditions_of_shapes
 from ruleminer.rules.body import Body
@@ -149,39 +149,33 @@ class Measure:
         return Measured(pool, known, tuple(self.priors(pool)), None, self.rows, noise=self.noise)
 
     def _with_reaches(self, found: Sequence[Measured | None]) -> list[Measured | None]:
-        """Each pool with how far its examples reach into what its rules derive."""
+        """Each pool with how far its examples reach into what its rules derive; one round of questions serves all."""
         structure = self.structure
         if structure is None:
             return list(found)
-        derived = [
-            [[f for f, yes in zip(one.pool.positives, row, strict=True) if yes] for row in one.pool.covers]
-            if one is not None
-            else []
-            for one in found
-        ]
-        ends = [
-            [ends_of(rule, facts, structure) for rule, facts in zip(one.pool.rules, some, strict=True)] if one else []
-            for one, some in zip(found, derived, strict=True)
-        ]
-        every = dict.fromkeys(end for some in ends for rule in some for end in rule)
-        asked = self.derivations.shares_up_to(
-            [end for end in every if known_share(end, structure) is None and can_be_asked(end, structure)]
-        )
-        return [
-            None
-            if one is None
-            else one
-            if not one.pool.positives
-            else replace(
-                one,
-                reaches=np.array(
-                    [
-                        reach_of(facts, float(size), shares_of(reached, structure, asked))
-                        for facts, size, reached in zip(some, one.sizes, own, strict=True)
-                    ]
-                ),
+        reached: dict[int, list[tuple[list[tuple[str, ...]], list[End]]]] = {}  # of each pool's rules: examples, ends
+        for number, one in enumerate(found):
+            if one is not None and one.pool.positives:
+                derived = (
+                    [f for f, yes in zip(one.pool.positives, row, strict=True) if yes] for row in one.pool.covers
+                )
+                pairs = zip(one.pool.rules, derived, strict=True)
+                reached[number] = [(facts, ends_of(rule, facts, structure)) for rule, facts in pairs]
+        ends = dict.fromkeys(end for rules in reached.values() for _, own in rules for end in own)
+        unknown = (end for end in ends if known_share(end, structure) is None and can_be_asked(end, structure))
+        asked = self.derivations.shares_up_to(unknown)
+
+        def reaches(one: Measured, rules: Sequence[tuple[list[tuple[str, ...]], list[End]]]) -> Floats:
+            return np.array(
+                [
+                    reach_of(facts, float(size), shares_of(own, structure, asked))
+                    for size, (facts, own) in zip(one.sizes, rules, strict=True)
+                ]
             )
-            for one, some, own in zip(found, derived, ends, strict=True)
+
+        return [
+            replace(one, reaches=reaches(one, reached[number])) if one is not None and number in reached else one
+            for number, one in enumerate(found)
         ]
 
     def _promising(self, pool: Pool) -> Pool:

@@ -1,11 +1,11 @@
 """How far into a rule's extension its examples reach.
 
-The size principle takes examples for a random draw from all that a rule derives. People take the first rows, by whatever
-key a table has: a draw from the whole would then speak for the smallest table that has such rows, or for a condition
-that the first rows share (all products S10_… are of the scale 1:10). So the examples may as well be a draw from the
-beginning: as much of the extension as lies up to the greatest key that they name. Where keys that lie close together
-are numbers, the profile tells how much that is; else the database is asked for the share of rows up to that key. Of a
-compound key each column is tried. Where examples are scattered, the beginning is the whole.
+The size principle takes examples for a random draw from all that a rule derives. People take the first rows, by
+whatever key a table has: a draw from the whole would then speak for the smallest table that has such rows, or for a
+condition that the first rows share (all products S10_… are of the scale 1:10). So the examples may as well be a draw
+from the beginning: as much of the extension as lies up to the greatest key that they name. Where keys that lie close
+together are numbers, the profile tells how much that is; else the database is asked for the share of rows up to that
+key. Of a compound key each column is tried. Where examples are scattered, the beginning is the whole.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def can_be_asked(end: End, structure: Structure) -> bool:
     return known is not None and not known.trouble and known.rows <= _MOST_ROWS
 
 
-def shares_of(ends: Iterable[End], structure: Structure, asked: Mapping[End, float]) -> list[float]:
+def shares_of(ends: Iterable[End], structure: Structure, asked: Mapping[tuple[Place, str], float]) -> list[float]:
     """The shares of rows up to these ends, as far as they are known."""
     told = (asked[end] if end in asked else known_share(end, structure) for end in ends)
     return [share for share in told if share is not None]

@@ -100,7 +100,7 @@ def test_hostile_names_constants_and_values_mean_what_they_say(
         )
         made.append((table, key, flag, name))
         place = iri_safe(f"{table}.{key}")  # which is no key: it has NULLs
-        expected.add((f"<http://e.x/o/data/{place}/{iri_safe(name)}>", name + "\n\t" + name))
+        expected.add((f"<http://example.org/data/{place}/{iri_safe(name)}>", name + "\n\t" + name))
     url = {
         "duckdb": f"duckdb:///{tmp_path}/d.duckdb",
         "sqlite": f"sqlite:///{tmp_path}/d.sqlite",

@@ -36,7 +36,7 @@ host(x, y) <- shop(id: x, mail: a), y = after(a, "@")
 low(x, y) <- shop(id: x, mail: a), y = upper(a)
 """
 XSD = "http://www.w3.org/2001/XMLSchema#"
-ONE, TWO = "<http://e.org/data/shop/1>", "<http://e.org/data/shop/2>"
+ONE, TWO = "<http://example.org/data/shop/1>", "<http://example.org/data/shop/2>"
 EXPECTED = {
     (ONE, "day", f'"2021-01-06"^^<{XSD}date>'),
     (TWO, "day", f'"1999-12-31"^^<{XSD}date>'),
