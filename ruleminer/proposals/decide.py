@@ -20,6 +20,7 @@ from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, Ranking, model_is_heard, rank, shared_posterior
 from ruleminer.proposals.unions import UnionSize
 from ruleminer.rules.body import Body
+from ruleminer.rules.canonical import canonical
 from ruleminer.rules.values import Rule
 from ruleminer.structure.structure import Structure
 
@@ -133,7 +134,7 @@ def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ont
         known = decisions.get(other.name) if other is not None else None
         if known is None or not known.measured.pool.positives or known.word:
             continue
-        rules = [replace(rule, predicate=term.name, arguments=rule.arguments[::-1]) for rule in known.rules]
+        rules = [canonical(replace(r, predicate=term.name, arguments=r.arguments[::-1])) for r in known.rules]
         chosen = list(known.chosen)
         measured = known.measured.only(chosen)
         measured = replace(measured, pool=rule_pool(term.name, rules, GUESS), coherence=None, reaches=None)

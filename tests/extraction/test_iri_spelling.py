@@ -83,6 +83,19 @@ def test_a_word_that_is_the_same_for_all_may_be_a_constant_after_all(spelt: Spel
     assert 'P(x) <- odd(kind: a, name: b), x = "http://h/" ++ a ++ "/" ++ b' in rules
 
 
+def test_a_word_that_names_the_kind_of_thing_may_be_constant_although_a_column_holds_it(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "w.duckdb") as connection:
+        connection.execute("CREATE TABLE joins (kind VARCHAR, club VARCHAR, land VARCHAR)")
+        connection.execute(
+            "INSERT INTO joins VALUES ('member', 'UN', 'A'), ('member', 'UN', 'B'), ('guest', 'UN', 'C')"
+        )
+    facts = [Fact("Member", (f"http://h/member/UN/{land}",), (None,)) for land in "AB"]
+    with open_database(str(tmp_path / "w.duckdb")) as database:
+        rules = engine_candidates(database, facts, TEMPLATES).get((facts[0], "spelt"), set())
+    assert 'Member(x) <- joins(club: a, land: b), x = "http://h/member/" ++ a ++ "/" ++ b' in rules
+    assert not any('"http://h/" ++ a ++ "/UN/"' in rule for rule in rules), "UN names nothing"
+
+
 def test_scheme_and_host_are_never_explained(spelt: Spelt) -> None:
     rules = spelt(
         "http://h/p/7",

@@ -150,3 +150,9 @@ def test_a_refined_rule_is_no_part_of_a_trial_for_it_has_seen_what_is_hidden() -
     refined = replace(one, pool=replace(one.pool, origin=(REFINED, EXTRACTED)))
     assert all(trial.outcome == 1.0 for trial in trials([refined], Ranker.EVIDENCE, WEIGHTS))
     assert trials([refined], Ranker.EVIDENCE, WEIGHTS) == trials([one.only([1])], Ranker.EVIDENCE, WEIGHTS)
+
+
+def test_choices_by_one_example_say_nothing_of_choices_by_more() -> None:
+    few = [replace(trial, seen=2) for trial in outcomes(0.9, 0.6, 100)]
+    assert calibrated(few) is None
+    assert calibrated([*few, *outcomes(0.9, 0.6, 10)]) is not None

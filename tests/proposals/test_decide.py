@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from ruleminer.proposals.decide import Decision, decide
-from ruleminer.proposals.prior import PriorWeights
+from ruleminer.problem.ontology import Ontology, Property, PropertyKind
+from ruleminer.proposals.decide import Decision, _turned, decide
+from ruleminer.proposals.pool import CandidateSet, pool_of
+from ruleminer.proposals.prior import Prior, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 from tests.proposals.test_claims import ONTOLOGY, rules_of, world
-from tests.proposals.worlds import Made, made, measured, sizes_of_unions
+from tests.proposals.worlds import NAMESPACE, Made, made, measured, sizes_of_unions
 
 FACTS = {Body(parse_rule(one.text)): one.facts for one in rules_of("Document")}
 
@@ -97,3 +100,21 @@ def test_a_guess_claims_nothing() -> None:
     known = world([*range(12), *range(570, 576)])
     only = {"Document": known["Document"], "Person": guess({"person": 1.0})}
     assert len(decided(only)["Document"].rules) == 2
+
+
+def test_the_inverse_of_what_examples_decide_is_decided_with_it() -> None:
+    def property_(name: str, inverse: str) -> Property:
+        return Property(NAMESPACE + name, name, PropertyKind.OBJECT, inverses=(NAMESPACE + inverse,))
+
+    ontology = Ontology((), (property_("hasMember", "memberOf"), property_("memberOf", "hasMember")))
+    rule = parse_rule("hasMember(x, y) <- joins(club: x, member: y), member(id: y)")
+    pool = pool_of("hasMember", [CandidateSet(("1", "2"), (Body(rule),))], [])
+    known = Measured(pool, np.array([9.0]), (Prior(5.0, 0.5, 0.0, 1.0),), None, 100)
+    decisions = decide({"hasMember": known}, Ranker.EVIDENCE, PriorWeights(), ontology, lambda rules: 9)
+    turned = _turned(ontology.find("memberOf"), decisions, ontology)
+    assert turned is not None
+    assert turned.drafted
+    assert turned.posterior == decisions["hasMember"].posterior
+    assert [rule_text(one) for one in turned.rules] == ["memberOf(x, y) <- joins(club: y, member: x), member(id: x)"]
+    assert "inverse of hasMember" in turned.reasons[0]
+    assert _turned(ontology.find("hasMember"), {}, ontology) is None

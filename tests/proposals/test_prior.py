@@ -77,6 +77,45 @@ def test_a_class_of_what_a_link_leads_to_pays_unless_its_name_calls_for_it(prior
     assert prior_of.prior(parse_rule("Person(x) <- Person(id: x)")).conditions == 0
 
 
+COMPOUND = Schema(
+    None,
+    (
+        Table("country", (Column.of_type("code", "text", False),), ("code",)),
+        Table("region", tuple(Column.of_type(name, "text", False) for name in ("name", "land", "seat")),
+              ("name", "land"), (), (ForeignKey(("land",), "country", ("code",)),), 9),
+        Table("river", tuple(Column.of_type(name, "text", False) for name in ("river", "land", "region")),
+              ("river", "land", "region"), (), (ForeignKey(("region", "land"), "region", ("name", "land")),), 9),
+    ),
+)  # fmt: skip
+LANDS = Ontology(
+    (OntologyClass(f"{W}Region", "Region"), OntologyClass(f"{W}River", "River")),
+    (Property(f"{W}inCountry", "inCountry", PropertyKind.OBJECT, domains=(f"{W}Region",)),),
+)
+
+
+def test_a_table_that_only_links_is_no_class_and_no_property_even_if_its_columns_are_called_so() -> None:
+    prior_of = PriorOf(LANDS, COMPOUND, {})
+
+    def conditions(text: str) -> int:
+        return prior_of.prior(parse_rule(text)).conditions
+
+    assert conditions('Region(x) <- river(land: a, region: b), x = "http://h/region/" ++ a ++ "/" ++ b') == 1
+    assert conditions('Region(x) <- region(land: a, name: b), x = "http://h/region/" ++ a ++ "/" ++ b') == 0
+    linked = 'inCountry(x, y) <- {}(land: a, {}: b), x = "http://h/r/" ++ a ++ "/" ++ b, y = "http://h/c/" ++ a'
+    assert conditions(linked.format("river", "region")) == 1
+    assert conditions(linked.format("region", "name")) == 0
+    assert conditions('River(x) <- river(river: a, land: b, region: c), x = "h/" ++ a ++ "/" ++ b ++ "/" ++ c') == 0
+
+
+def test_an_iri_of_a_whole_key_is_better_than_one_of_other_columns() -> None:
+    prior_of = PriorOf(LANDS, COMPOUND, {})
+    whole, other = (
+        prior_of.prior(parse_rule(f'Region(x) <- region(land: a, {name}: b), x = "http://h/" ++ a ++ "/" ++ b'))
+        for name in ("name", "seat")
+    )
+    assert whole.keys > other.keys
+
+
 def test_a_join_by_chance_pays_and_one_along_a_link_does_not(prior_of: PriorOf) -> None:
     linked = length(prior_of, "Author(x) <- Paper(author: x), Person(id: x)")
     chance = length(prior_of, "Author(x) <- Paper(id: x), Person(id: x)")
