@@ -36,6 +36,7 @@ NAMES = {dialect.name for dialect in DIALECTS} | {dialect.scheme for dialect in 
 MYSQL_CASTS = {
     "numeric(13,6)": "DECIMAL(13,6)",
     "double precision": "DOUBLE",
+    "real": "DOUBLE",
     "boolean": "SIGNED",
     "timestamp": "DATETIME",
     "text": "CHAR",
@@ -93,6 +94,8 @@ def test_texts_mean_themselves_bound_or_written(dialect: Dialect, text: str, ask
         (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("12.300000"), "12.3"),
         (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("-500.000000"), "-500"),
         (ColumnType(Kind.DECIMAL, "double precision"), Decimal("0.1"), "0.1"),
+        (ColumnType(Kind.DECIMAL, "real"), Decimal("17.45"), "17.45"),
+        (ColumnType(Kind.DECIMAL, "real"), Decimal("1234567.5"), "1234567.5"),
         (ColumnType(Kind.BOOLEAN, "boolean"), True, "true"),
         (ColumnType(Kind.BOOLEAN, "boolean"), False, "false"),
         (ColumnType(Kind.DATE, "date"), date(2014, 5, 4), "2014-05-04"),

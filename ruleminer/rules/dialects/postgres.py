@@ -27,9 +27,13 @@ LANGUAGE sql IMMUTABLE STRICT AS $$
 $$;"""
 
 
+_SINGLE = ("real", "float4")
+
+
 def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
     if column.is_float:  # rounded to 12 places, where engines still agree
-        value = call("ROUND", exp.cast(value, "numeric"), exp.Literal.number(12))
+        written = as_text(value) if column.sql_type.lower() in _SINGLE else value  # else cut to six digits
+        value = call("ROUND", exp.cast(written, "numeric"), exp.Literal.number(12))
     return as_text(call("TRIM_SCALE", value))
 
 
