@@ -317,7 +317,7 @@ BENCH = Bench(
         "Compared is what the mapping would publish: an entity is a key in a space, whatever its IRI, and never equal "
         "to a value; values by lexical form without blanks at the end, for char(20) pads them. Empty texts count, but "
         "nobody gives one as an example.",
-        "Seconds are processor time, of all cores, of reading the ontology, extracting and proposing. Dumps are loaded into "
-        "DuckDB before.",
+        "Seconds are processor time, of all cores, of reading the ontology, extracting and proposing. Dumps are loaded "
+        "into DuckDB before.",
     ),
 )
