@@ -145,16 +145,17 @@ def test_the_bench_tells_what_is_exact_and_what_was_missed(shop: Path, tmp_path:
     options = BenchOptions(scale="smoke", out=tmp_path / "results", data=shop)
     whole, part = run_bench("real", options).records
     assert (whole.settings["ontology"], part.settings["ontology"]) == ("whole", "part")
-    assert whole.result["terms"] == 5
-    assert whole.result["exact"] == 5 - len(whole.result["missed"])
+    assert whole.result["terms"] == 4
+    assert whole.result["without_example"] == ["jobTitle"]  # all blank: nobody can show one
+    assert whole.result["exact"] == 4 - len(whole.result["missed"])
     missed = {term["term"]: term for term in whole.result["missed"]}
-    assert {"jobTitle"} <= set(missed) <= {"name", "jobTitle"}  # bare keys of two tables; and no text to show
-    assert missed["jobTitle"]["why"].startswith("no example")
+    assert set(missed) <= {"name"}  # bare keys of two tables
     assert all(term["why"] and term["both"] < term["true"] for term in missed.values())
     assert whole.result["peak_mb"] > 0
     assert set(whole.result["seconds"]) == {"ontology", "extract", "propose"}
     table = (tmp_path / "results" / "real-smoke" / "table.md").read_text("utf-8")
     assert "| people, keys |" in table
+    assert "jobTitle is not counted" in table
     assert run("bench", "real", "--scale", "smoke", "--data", shop, "--out", tmp_path / "results", "--json").code == 0
 
 
