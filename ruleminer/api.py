@@ -81,8 +81,8 @@ def extract(
     """Find, for each example, every mapping rule that derives it, and leave the dataset in the run folder `out`.
 
     Examples are a file (CSV, Parquet, RDF, query pairs) or several; tuples `(predicate, argument[, argument])`; an
-    Arrow table or a data frame with the columns of the CSV file. `links` is a file that adds links or forbids them. A
-    dataset of the very same things is taken as it is. With `trust`, SQL of query pairs runs as it is, unchecked.
+    Arrow table or a data frame with the columns of the CSV file. `links` is a file that adds links or forbids them.
+    With `trust`, SQL of query pairs runs as it is, unchecked.
     """
     terms = _ontology(ontology)
     known = read_templates(None if templates is None else Path(templates))

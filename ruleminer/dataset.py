@@ -7,16 +7,15 @@ candidates.parquet   fact, rule                           the rules that derive 
 unexplained.parquet  fact, pos, reason                    the facts that no rule derives, and why
 schema.json          the source's tables and columns
 ontology.json        the classes and properties, if an ontology was given
-manifest.json        where it came from, with which options, how much there is of what, how long it took
+manifest.json        where it came from, with which options, how much there is of what
+times.json           when it was made and how long that took; all else is the same whenever it is made from the same
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,12 +26,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ruleminer.errors import InputError
+from ruleminer.errors import InputError, first_line
 from ruleminer.problem.ontology import Ontology
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Place, Rule
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.schema import Schema
+from ruleminer.whole_files import whole_folder
 
 FORMAT = 1
 
@@ -147,7 +147,7 @@ def write_labelled_facts(
         },
     }
     manifest = {"source": source, "facts": len(facts), "rules": len(numbers)}
-    with _whole_folder(run) as fresh:
+    with whole_folder(run.dataset) as fresh:
         for name, columns in tables.items():
             pq.write_table(pa.table(columns), fresh / f"{name}.parquet")
         _write_notes(fresh, schema, manifest)
@@ -155,7 +155,12 @@ def write_labelled_facts(
 
 
 def write_empty_dataset(
-    run: RunLike, schema: Schema, manifest: Mapping[str, Any], ontology: Ontology, force: bool = False
+    run: RunLike,
+    schema: Schema,
+    manifest: Mapping[str, Any],
+    times: Mapping[str, Any],
+    ontology: Ontology,
+    force: bool = False,
 ) -> Path:
     """Write `RUN/dataset` without any fact: for a mapping that is drafted from the database and the ontology alone."""
     run = Run.of(run)
@@ -172,11 +177,11 @@ def write_empty_dataset(
         "unexplained": {"fact": pa.int32(), "pos": pa.int32(), "reason": pa.string()},
         "candidates": {"fact": pa.int32(), "rule": pa.int32()},
     }
-    with _whole_folder(run) as fresh:
+    with whole_folder(run.dataset) as fresh:
         for name, kinds in columns.items():
             pq.write_table(pa.schema(list(kinds.items())).empty_table(), fresh / f"{name}.parquet")
         _write_ontology(fresh, ontology)
-        _write_notes(fresh, schema, manifest)
+        _write_notes(fresh, schema, manifest, times)
     return run.dataset
 
 
@@ -186,16 +191,18 @@ def write_dataset(
     template_names: list[str],
     schema: Schema,
     manifest: Mapping[str, Any],
+    times: Mapping[str, Any],
     examples: pa.Table,
     ontology: Ontology | None = None,
     spaces: Sequence[Place] = (),
+    again: bool = False,
 ) -> Path:
     """Write `RUN/dataset` from the relations `fact`, `rule`, `kept` and `unexplained`.
 
     Rules are numbered in order of text. Negatives that are not among the examples were drawn. `spaces` are the keys of
-    the spaces that `fact` knows by number.
+    the spaces that `fact` knows by number. A dataset that is written `again` must be the one that is there.
     """
-    with _whole_folder(run) as fresh:
+    with whole_folder(run.dataset) as fresh:
         work.register("template_name", pa.table({"template": range(len(template_names)), "name": template_names}))
         work.execute(
             """
@@ -228,8 +235,28 @@ def write_dataset(
         work.unregister("space_key")
         if ontology is not None:
             _write_ontology(fresh, ontology)
-        _write_notes(fresh, schema, manifest)
+        _write_notes(fresh, schema, manifest, times)
+        if again and not _are_alike(fresh, run.dataset):
+            told = f"the database is not as it was when the dataset in {run} was extracted"
+            raise DatasetChangedError(f"{told}; ‹force=True› replaces it, or choose another folder")
     return run.dataset
+
+
+class DatasetChangedError(InputError):
+    """What was extracted once more is not what is there."""
+
+
+def _are_alike(one: Path, other: Path) -> bool:
+    """Whether two datasets are the same, whenever they were made."""
+    names = ["schema.json", "ontology.json", *(f"{name}.parquet" for name in (*_COLUMNS, "unexplained"))]
+    return all(_content(one / name) == _content(other / name) for name in names)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _keys(keys: Sequence[Mapping[str, str]]) -> pa.Array:
@@ -240,52 +267,68 @@ def _write_ontology(folder: Path, ontology: Ontology) -> None:
     (folder / "ontology.json").write_text(json.dumps(ontology.to_json(), ensure_ascii=False) + "\n", "utf-8")
 
 
-def _write_notes(folder: Path, schema: Schema, manifest: Mapping[str, Any]) -> None:
+def _write_notes(
+    folder: Path, schema: Schema, manifest: Mapping[str, Any], times: Mapping[str, Any] | None = None
+) -> None:
     (folder / "schema.json").write_text(json.dumps(schema.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
     text = json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", "utf-8")
+    (folder / "times.json").write_text(json.dumps(times or {}, indent=1) + "\n", "utf-8")
 
 
-@contextmanager
-def _whole_folder(run: Run) -> Iterator[Path]:
-    """A fresh folder to write into, which takes the place of `RUN/dataset` if nothing goes wrong."""
-    fresh = run.dataset.with_name(f".{run.dataset.name}.fresh")
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir(parents=True)
-    try:
-        yield fresh
-        _swap(fresh, run.dataset)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _swap(fresh: Path, folder: Path) -> None:
-    """Put the fresh folder in the place of the old one, which is gone only when the fresh one is there."""
-    old = folder.with_name(f".{folder.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    fresh.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+def require_dataset(run: RunLike) -> Path:
+    """The folder of a run's dataset, or the dataset folder itself; one line where there is none."""
+    run = Run.of(run)
+    folder = run.dataset if run.has_dataset else run.folder
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"no dataset in {run}: extract one first")
+    return folder
 
 
 def read_dataset(run: RunLike) -> Dataset:
     """The dataset of a run folder, or of the dataset folder itself."""
-    run = Run.of(run)
-    folder = run.dataset if run.has_dataset else run.folder
+    folder = require_dataset(run)
     manifest_path = folder / "manifest.json"
-    if not manifest_path.is_file():
-        raise InputError(f"no dataset in {run}: extract one first")
     try:
         manifest = json.loads(manifest_path.read_text("utf-8"))
+        if not isinstance(manifest, dict):
+            raise ValueError("manifest.json is no object")
         schema = Schema.from_json(json.loads((folder / "schema.json").read_text("utf-8")))
         ontology_path = folder / "ontology.json"
         ontology = Ontology.from_json(json.loads(ontology_path.read_text("utf-8"))) if ontology_path.is_file() else None
-        facts, rules, candidates = (pq.read_table(folder / f"{n}.parquet") for n in ("facts", "rules", "candidates"))
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise InputError(
-            f"the dataset in {folder} is damaged ({str(error).splitlines()[0]}): extract it anew"
-        ) from None
+        facts, rules, candidates = (_read_table(folder / f"{name}.parquet") for name in _COLUMNS)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
+        raise InputError(f"the dataset in {folder} is damaged ({first_line(error)}): extract it anew") from None
     if manifest.get("format") != FORMAT:
         raise InputError(f"the dataset in {folder} has format {manifest.get('format')}, not {FORMAT}: extract it anew")
     return Dataset(folder, facts, rules, candidates, schema, manifest, ontology)
+
+
+_TEXT, _NUMBER = pa.types.is_string, pa.types.is_integer
+_COLUMNS: dict[str, dict[str, Callable[[pa.DataType], bool]]] = {
+    "facts": {
+        "fact": _NUMBER,
+        **dict.fromkeys(("predicate", "arg1", "arg2", "kind1", "kind2"), _TEXT),
+        "positive": pa.types.is_boolean,
+    },
+    "rules": {"rule": _NUMBER, "template": _TEXT, "text": _TEXT},
+    "candidates": {"fact": _NUMBER, "rule": _NUMBER},
+}
+"""What readers of a dataset rely on."""
+
+
+def _read_table(path: Path) -> pa.Table:
+    table = pq.read_table(path)
+    for name, is_right in _COLUMNS[path.stem].items():
+        if name not in table.column_names or not is_right(table.schema.field(name).type):
+            raise ValueError(f"{path.name} has no column {name} of the right type")
+    return table
+
+
+def read_times(folder: Path) -> dict[str, Any]:
+    """When a stage's folder was made and how long that took; nothing where that is not known."""
+    try:
+        told = json.loads((folder / "times.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

@@ -26,6 +26,11 @@ def printable(text: str) -> str:
     )
 
 
+def first_line(error: BaseException) -> str:
+    """What another library's error says first, or its kind where it says nothing."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
 class RuleminerError(Exception):
     """One clear line: what is wrong, where, and what to do about it. Ends a command with exit code 2."""
 
@@ -67,5 +72,13 @@ class StatementStoppedError(ConnectionLostError):
     """Somebody else stopped a statement or kept it waiting (a cancel, a lock): asked again, it may well be answered."""
 
 
-class RoleWarning(UserWarning):
+class NoteWarning(UserWarning):
+    """Something that a user should know and that stops nothing; the command line tells it in one line."""
+
+
+class RoleWarning(NoteWarning):
     """The role that reads a database may do more than read."""
+
+
+class TakenOverWarning(NoteWarning):
+    """A run that a process left without finishing is taken over."""

@@ -2,20 +2,25 @@
 
     RUN/dataset     the facts and the rules that derive each (`dataset.py`)
     RUN/structure.json   keys, links, spaces and codes of the database (`structure/`)
-    RUN/model       a trained model (`learn/model_files.py`)
+    RUN/model       a trained model (`learn/model_files.py`); RUN/.training one in the making
     RUN/decisions.csv    what the user said (`problem/decisions.py`)
     RUN/proposals   the mapping, the evidence and the report (`proposals/stage.py`)
 
-Nobody else joins these names to a path. A run can be given as text or as a path wherever one is asked for.
+Nobody else joins these names to a path. A run can be given as text or as a path wherever one is asked for. A stage that
+writes holds the run while it does (`Run.held`), so that two never mix.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ruleminer.errors import InputError
+from ruleminer.run_lock import lock
+from ruleminer.whole_files import remove, settle, sweep, unwritable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,25 @@ class Run:
         return self.folder / "decisions.csv"
 
     @property
-    def review_lock(self) -> Path:
-        """Which process reviews the run, while one does."""
-        return self.folder / ".review.lock"
+    def training(self) -> Path:
+        """What a training that has not ended has learnt so far; it becomes the model when it ends."""
+        return self.folder / ".training"
+
+    @contextmanager
+    def held(self, stage: str) -> Iterator[None]:
+        """Alone with the run while a stage writes to it; what killed ones left half done is put right first."""
+        with lock(self.folder / ".lock", stage):
+            try:
+                for place in (self.dataset, self.model, self.proposals):
+                    settle(place)
+                    sweep(place)
+                for place in (self.folder, self.training):
+                    sweep(place)
+                if self.unfinished != self.training:
+                    remove(self.training)  # killed before there was anything to go on with
+            except OSError as problem:
+                raise unwritable(self.folder, problem) from None
+            yield
 
     @property
     def extraction(self) -> Path:
@@ -76,8 +97,14 @@ class Run:
 
     @property
     def has_model(self) -> bool:
-        """Whether there is a model, or a training that could go on."""
+        """Whether there is a model."""
         return (self.model / "config.json").is_file()
+
+    @property
+    def unfinished(self) -> Path | None:
+        """The folder of a training that could go on: one in the making, else the model with its checkpoint."""
+        folders = (self.training, self.model)
+        return next((folder for folder in folders if (folder / "checkpoint.safetensors").is_file()), None)
 
     def borrow_dataset(self, other: Run) -> None:
         """Share another run's dataset, by a link that stays good when both are moved together."""
@@ -92,7 +119,10 @@ class Run:
             raise InputError(f"{told}; ‹force=True› replaces it, or choose another folder")
 
     def keep_model(self) -> None:
-        """Refuse to replace a model."""
+        """Refuse to replace a model, or a training that could go on."""
+        if self.unfinished == self.training:
+            told = f"{self} holds a training that has not ended"
+            raise InputError(f"{told}: ‹resume=True› goes on with it, ‹force=True› trains anew")
         if self.has_model:
             raise InputError(f"{self} holds a model already: ‹resume=True› goes on with it, ‹force=True› trains anew")
 

@@ -188,7 +188,7 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
     """A dataset in one line."""
     positives = sum(p.positives for p in summary.predicates)
     cut = summary.manifest["cut"]
-    seconds = sum(summary.manifest["seconds"].values())
+    seconds = sum(summary.times.get("seconds", {}).values())
     line = (
         f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
         f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"

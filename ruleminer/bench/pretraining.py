@@ -60,7 +60,7 @@ def train_on_corpus(corpus: Path, run: Path, options: TrainOptions) -> TrainResu
     """Train RUN/model on the corpus, or go on where a killed run was."""
     home = Run(run)
     home.borrow_dataset(Run(corpus))
-    begun = (home.model / "checkpoint.safetensors").is_file()
+    begun = home.unfinished is not None
     return train_run(home, options, resume=begun, force=True)
 
 

@@ -187,7 +187,7 @@ def measure_training(run: Run, options: TrainOptions, tick: Tick, *, tested: boo
         tick(_TRAINING_SHARE * done / total)
 
     with deterministic(device), workers(device) as team:
-        begun = (run.model / "checkpoint.safetensors").is_file()
+        begun = run.unfinished is not None
         try:
             training = Training(run, options, team, begun, progress)
         except InputError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import TextIO
 
 from ruleminer.cli import (
@@ -19,7 +20,8 @@ from ruleminer.cli import (
     validating,
 )
 from ruleminer.cli.app import app
-from ruleminer.errors import RoleWarning, RuleminerError, printable
+from ruleminer.cli.failures import told_error
+from ruleminer.errors import NoteWarning, printable
 
 __all__ = ["app", "exporting", "initialising", "main", "materialising", "pretraining", "review", "validating"]
 
@@ -45,7 +47,7 @@ def _as_typed(name: str, value: str | None) -> str:
     return flag if value in (None, "True") else f"{flag} {value}"
 
 
-def _tell_role(
+def _tell_note(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -53,7 +55,7 @@ def _tell_role(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    if issubclass(category, RoleWarning):
+    if issubclass(category, NoteWarning):
         sys.stderr.write(f"note: {printable(str(message))}\n")
     else:
         _tell_as_before(message, category, filename, lineno, file, line)
@@ -63,13 +65,13 @@ _tell_as_before = warnings.showwarning
 
 
 def main() -> None:
-    """Run the command line; a user's mistake ends in one line and exit code 2."""
-    warnings.showwarning = _tell_role
+    """Run the command line. Whatever goes wrong below ends here, in one line and an exit code."""
+    warnings.showwarning = _tell_note
     try:
-        app()
-    except RuleminerError as error:
-        sys.stderr.write(f"error: {printable(error.told(_as_typed))}\n")
-        sys.exit(2)
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # what cannot be written is told here, not when Python ends
     except KeyboardInterrupt:
         sys.stderr.write(_INTERRUPTED)
         sys.exit(130)
@@ -78,5 +80,17 @@ def main() -> None:
             sys.stderr.write(_INTERRUPTED)
         raise
     except BrokenPipeError:  # `| head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         sys.exit(141)
+    except BaseException as error:
+        code, told = told_error(error, sys.argv, _as_typed)
+        if isinstance(error, OSError):
+            _close_stdout()
+        sys.stderr.write(f"error: {printable(told)}\n")
+        sys.exit(code)
+
+
+def _close_stdout() -> None:
+    """Write no more of what is left: there is nobody, or no room, to take it."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,6 +10,7 @@ import typer
 from ruleminer.cli.app import ExcludeOption, LinksOption, SchemaOption, TableOption, app
 from ruleminer.configuration import FILE, Configuration, configuration_text
 from ruleminer.errors import InputError
+from ruleminer.whole_files import write_whole
 
 
 @app.command(
@@ -40,10 +41,7 @@ def init(
     )  # fmt: skip
     if file.exists() and not force:
         raise InputError(f"{file} is there already; ‹force=True› replaces it")
-    try:
-        file.write_text(configuration_text(said), "utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written ({error.strerror or error})") from None
+    write_whole(file, configuration_text(said))
     terminal.results.print(
         f"{file}: look at it, then run ruleminer extract and ruleminer propose-mappings", markup=False
     )

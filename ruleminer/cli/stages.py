@@ -325,6 +325,7 @@ def propose_mappings(
     from ruleminer.proposals.request import ProposeRequest
     from ruleminer.proposals.stage import propose_mappings as deliver
     from ruleminer.review.review import pin_start
+    from ruleminer.run import Run
 
     request = ProposeRequest(
         run=run, db=db, schema=schema, ranker=ranker, model=model, out=out, iris=tuple(iri or ()), base=base,
@@ -333,7 +334,8 @@ def propose_mappings(
         include=tuple(include or ()), exclude=tuple(exclude or ()), device=device, seed=seed, timeout=timeout,
     )  # fmt: skip
     if start is not None:
-        pin_start(request, start, terminal.say)
+        with Run.of(run).held("propose-mappings"):
+            pin_start(request, start, terminal.say)
     with terminal.progress_bars(quiet or as_json) as progress:
         delivery = deliver(request, progress)
     _tell_delivery(delivery, as_json)

@@ -11,11 +11,10 @@ import json
 import os
 import platform
 import re
-import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ import pyarrow.compute as pc
 from sqlglot import __version__ as sqlglot_version  # type: ignore[attr-defined]
 
 import ruleminer
-from ruleminer.dataset import read_dataset, write_dataset
-from ruleminer.errors import InputError
+from ruleminer.dataset import DatasetChangedError, read_dataset, write_dataset
+from ruleminer.errors import InputError, first_line
 from ruleminer.extraction.candidates import cut_candidates, cut_searches, find_candidates, refined_predicates
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
@@ -44,6 +43,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.files import write_structure
 from ruleminer.structure.structure import Structure, learn_structure
+from ruleminer.whole_files import remove, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,9 @@ def extract(
 ) -> Path:
     """Write `OUT/dataset` and return its path; `OUT/structure.json` tells what was learnt of the database.
 
-    Without a `structure` it is learnt here, links that nobody declared included.
+    Without a `structure` it is learnt here, links that nobody declared included. Where the same was asked before, it
+    is asked anew: if the database says otherwise by now, the dataset that is there is neither taken for the new one
+    nor replaced without `force`.
     """
     if not templates:
         raise InputError("no templates: nothing could be extracted")
@@ -109,71 +111,75 @@ def extract(
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
     plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
     run = Run.of(out)
-    if run.dataset.exists() and not force:
-        if read_dataset(run).manifest.get("plan") == plan:
+    with run.held("extract"):
+        again = run.dataset.exists() and not force
+        if again and read_dataset(run).manifest.get("plan") != plan:
+            run.keep_dataset()
+        given = examples.filter(pc.invert(examples["positive"]))
+        with _work_file(run, plan, options) as work, heeding_interrupts(progress, work.interrupt) as progress:
+            with _step(work, "facts", times) as todo:
+                if todo:
+                    progress("facts", "sampling", 0, 1)
+                    create_tables(work, catalog)
+                    facts = sample_facts(
+                        work,
+                        examples,
+                        database,
+                        catalog,
+                        positives=options.positives,
+                        negatives=options.negatives,
+                        seed=options.seed,
+                    )
+                    load_facts(work, facts)
+                    progress("facts", "", 1, 1)
+            del examples
+            with _step(work, "rows", times) as todo:
+                if todo:
+                    fetch_cells(work, database, catalog, templates, progress, published=options.transformations)
+            with _step(work, "candidates", times) as todo:
+                if todo:
+                    with _search_time(work, options.timeout):
+                        bounded = not options.exhaustive
+                        dialect = database.dialect if options.transformations else None
+                        find_candidates(work, catalog, templates, progress, bounded=bounded, published_by=dialect)
+            explain_gaps(work, has_iris=any(atom.spreads for template in templates for atom in template.body))
+            cut = cut_candidates(work, options.max_candidates)
+            names = [template.name for template in templates]
+            manifest = {
+                "ruleminer": ruleminer.__version__,
+                "plan": plan,
+                "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect.name},
+                **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
+                **(provenance or {}),
+                "options": asdict(options),
+                "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
+                "counts": _counts(work, names, catalog),
+                "cut": asdict(cut),
+                **refined_predicates(work, templates),
+                "rows_fetched": count_fetched(work),
+                "entities": [reading.to_json() for reading in readings],
+                "common_values": common_places(work),
+                "cut_searches": cut_searches(work, templates),
+                "versions": {
+                    "python": platform.python_version(),
+                    "duckdb": duckdb.__version__,
+                    "sqlglot": sqlglot_version,
+                    "pyarrow": pa.__version__,
+                },
+            }
+            told = {
+                "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+                "seconds": {name: round(value, 3) for name, value in times.items()},
+            }
+            spaces = [space.key for space in structure.spaces]
             write_structure(structure, run.structure)
-            return run.dataset  # this very dataset
-        run.keep_dataset()
-    given = examples.filter(pc.invert(examples["positive"]))
-    with _work_file(run, plan, options) as work, heeding_interrupts(progress, work.interrupt) as progress:
-        with _step(work, "facts", times) as todo:
-            if todo:
-                progress("facts", "sampling", 0, 1)
-                create_tables(work, catalog)
-                facts = sample_facts(
-                    work,
-                    examples,
-                    database,
-                    catalog,
-                    positives=options.positives,
-                    negatives=options.negatives,
-                    seed=options.seed,
-                )
-                load_facts(work, facts)
-                progress("facts", "", 1, 1)
-        del examples
-        with _step(work, "rows", times) as todo:
-            if todo:
-                fetch_cells(work, database, catalog, templates, progress, published=options.transformations)
-        with _step(work, "candidates", times) as todo:
-            if todo:
-                with _search_time(work, options.timeout):
-                    bounded = not options.exhaustive
-                    dialect = database.dialect if options.transformations else None
-                    find_candidates(work, catalog, templates, progress, bounded=bounded, published_by=dialect)
-        explain_gaps(work, has_iris=any(atom.spreads for template in templates for atom in template.body))
-        cut = cut_candidates(work, options.max_candidates)
-        names = [template.name for template in templates]
-        manifest = {
-            "ruleminer": ruleminer.__version__,
-            "plan": plan,
-            "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect.name},
-            **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
-            **(provenance or {}),
-            "options": asdict(options),
-            "templates": {"names": names, "sha256": _hash(repr(tuple(templates)))},
-            "counts": _counts(work, names, catalog),
-            "cut": asdict(cut),
-            **refined_predicates(work, templates),
-            "rows_fetched": count_fetched(work),
-            "entities": [reading.to_json() for reading in readings],
-            "common_values": common_places(work),
-            "cut_searches": cut_searches(work, templates),
-            "versions": {
-                "python": platform.python_version(),
-                "duckdb": duckdb.__version__,
-                "sqlglot": sqlglot_version,
-                "pyarrow": pa.__version__,
-            },
-            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
-            "seconds": {name: round(value, 3) for name, value in times.items()},
-        }
-        write_structure(structure, run.structure)
-        folder = write_dataset(
-            work, run, names, schema, manifest, given, ontology, [space.key for space in structure.spaces]
-        )
-    shutil.rmtree(run.extraction, ignore_errors=True)
-    return folder
+            try:
+                folder = write_dataset(work, run, names, schema, manifest, told, given, ontology, spaces, again=again)
+            except DatasetChangedError:
+                _forget_work(run)
+                raise
+        _forget_work(run)
+        return folder
 
 
 def _check_names(templates: Sequence[Template], schema: Schema, examples: pa.Table) -> None:
@@ -226,18 +232,19 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _forget_work(run: Run) -> None:
+    """Let nobody go on with what has been done; its note goes first, for it is what makes it good."""
+    (run.extraction / "plan").unlink(missing_ok=True)
+    remove(run.extraction)
+
+
 @contextmanager
 def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.DuckDBPyConnection]:
     folder = run.extraction
-    note = folder / "plan"
-    if not note.is_file() or note.read_text() != plan:
-        shutil.rmtree(folder, ignore_errors=True)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        note.write_text(plan)
-        work = duckdb.connect(folder / "work.duckdb")
+        work = _opened_work(folder, plan)
     except (OSError, duckdb.IOException) as error:
-        raise InputError(f"cannot write to {run}: {str(error).splitlines()[0]}") from None
+        raise InputError(f"cannot write to {run}: {first_line(error)}") from None
     try:
         work.execute("SET temp_directory = ?", [str(folder / "spill")])
         work.execute("SET memory_limit = ?", [options.memory])
@@ -248,11 +255,30 @@ def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.
         work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
         yield work
     except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
-        raise InputError(
-            f"extraction ran out of space: {str(error).splitlines()[0]}; see ‹memory› and the disk"
-        ) from None
+        raise InputError(f"extraction ran out of space: {first_line(error)}; see ‹memory› and the disk") from None
+    except (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException) as error:
+        told = f"what an interrupted extraction left in {folder} is damaged ({first_line(error)})"
+        raise InputError(f"{told}: remove it and run this again") from None
     finally:
         work.close()
+
+
+def _opened_work(folder: Path, plan: str) -> duckdb.DuckDBPyConnection:
+    """The work file of this plan; what another plan left, or what cannot be read, is made anew."""
+    note, file = folder / "plan", folder / "work.duckdb"
+    try:
+        if folder.is_symlink() or note.read_text("utf-8") != plan:
+            remove(folder)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        remove(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(note, plan)
+    if file.exists():
+        with suppress(duckdb.Error):
+            return duckdb.connect(file)
+        for rest in (file, file.with_name(file.name + ".wal")):
+            remove(rest)
+    return duckdb.connect(file)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ruleminer import notebook
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import read_dataset, read_times
 from ruleminer.errors import InputError
 from ruleminer.run import RunLike
 
@@ -60,6 +60,7 @@ class DatasetSummary:
     predicates: tuple[PredicateSummary, ...]
     gaps: tuple[Gap, ...]
     manifest: dict[str, Any]
+    times: dict[str, Any]
 
     def _repr_html_(self) -> str:
         shown = notebook.table(
@@ -123,6 +124,7 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
         ),
         tuple(Gap(*gap) for gap in gaps),
         dict(dataset.manifest),
+        read_times(dataset.folder),
     )
 
 

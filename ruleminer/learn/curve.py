@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ruleminer.whole_files import writing
+
 LEARNED = 0.2  # P_pos on validation facts from which a model can write rules
 
 
@@ -39,7 +41,7 @@ def _point(line: str) -> CurvePoint | None:
     try:
         values = json.loads(line)
         point = CurvePoint(int(values["update"]), float(values["loss"]), float(values["p_pos"]), float(values["p_neg"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return point if all(map(math.isfinite, (point.loss, point.p_pos, point.p_neg))) else None
 
@@ -69,7 +71,6 @@ def draw_curve(model: Path) -> None:
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-    fresh = model / ".curve.png"
-    figure.savefig(fresh, dpi=130, format="png")
+    with writing(model / "curve.png") as part:
+        figure.savefig(part, dpi=130, format="png")
     pyplot.close(figure)
-    fresh.replace(model / "curve.png")

@@ -29,6 +29,7 @@ from ruleminer.learn.training import choose_device, set_threads
 from ruleminer.learn.transformer import Transformer
 from ruleminer.learn.trie import ALLOWED, FORBIDDEN, PrefixTree, TokenPath, build_trie, departures, pack
 from ruleminer.run import Run, RunLike
+from ruleminer.whole_files import write_whole
 
 BEAM = 10
 HITS = (1, 5, 10)
@@ -71,7 +72,7 @@ def evaluate_run(
     result: dict[str, Any] = {**masses, **hits, **ceilings(examples, facts, forbidden, longest)}
     result |= {"split": split, "facts": len(facts), "beam": BEAM, "constrained": constrained}
     name = f"evaluation-{split}.json"
-    model_files.write_text(Run.of(run).model / name, json.dumps(result, indent=2) + "\n")
+    write_whole(Run.of(run).model / name, json.dumps(result, indent=2) + "\n")
     return result
 
 

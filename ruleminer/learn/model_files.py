@@ -3,6 +3,9 @@
 model.safetensors       the best weights         tokens.model   the vocabulary (sentencepiece)
 checkpoint.safetensors  all that resuming needs  config.json    dimensions, options, hash of the dataset
 metrics.jsonl           one line a validation    curve.png      the learning curve
+times.json              how long it took         (the checkpoint counts seconds, too; all else is the same each time)
+
+A training that has not ended is in RUN/.training, with the same files; it takes the model's place when it ends.
 """
 
 from __future__ import annotations
@@ -20,12 +23,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from ruleminer.errors import InputError
+from ruleminer.errors import InputError, first_line
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import Size, Transformer
 from ruleminer.run import Run, RunLike
+from ruleminer.whole_files import unwritable, writing
 
-_RESUMED = ("dataset", "options", "size", "longest_input", "longest_rule")  # what resuming reads of a config
+_RESUMED = ("dataset", "options", "size", "longest_input", "longest_rule", "vocabulary")  # what is read of a config
 
 
 @dataclass(frozen=True)
@@ -49,45 +53,52 @@ def load_model(run: RunLike, device: torch.device | str = "cpu") -> SavedModel:
     if not (folder / "model.safetensors").is_file():
         raise InputError(f"no trained model in {run}: `ruleminer train {run}` makes one")
     try:
-        config = json.loads((folder / "config.json").read_text("utf-8"))
-        tokens = Tokens((folder / "tokens.model").read_bytes())
+        config = read_config(folder)
+        tokens = read_tokens(folder, config)
         model = new_model(config)
         model.load_state_dict(load_file(folder / "model.safetensors"))
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"the model in {folder} is damaged ({_reason(error)}): train it anew") from None
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, MemoryError, SafetensorError) as error:
+        raise InputError(f"the model in {folder} is damaged ({first_line(error)}): train it anew") from None
     return SavedModel(model.to(device).eval(), tokens, config)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The config.json of a training that is to go on."""
+    """The config.json of a training or a model."""
     try:
         config: dict[str, Any] = json.loads((folder / "config.json").read_text("utf-8"))
         missing = [name for name in _RESUMED if name not in config]
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{folder / 'config.json'} is damaged ({_reason(error)}): train anew with ‹force›") from None
-    if missing:
-        raise InputError(f"{folder / 'config.json'} is damaged (no {missing[0]} in it): train anew with ‹force›")
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise _damaged(folder / "config.json", first_line(error)) from None
+    if missing or not isinstance(config, dict):
+        raise _damaged(folder / "config.json", f"no {missing[0] if missing else 'object'} in it")
     return config
 
 
-def read_tokens(folder: Path) -> Tokens:
-    """The vocabulary of a training that is to go on."""
+def read_tokens(folder: Path, config: Mapping[str, Any]) -> Tokens:
+    """The vocabulary of a training or a model, which must be the one that it began with."""
+    path = folder / "tokens.model"
     try:
-        return Tokens((folder / "tokens.model").read_bytes())
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{folder / 'tokens.model'} is damaged ({_reason(error)}): train anew with ‹force›") from None
+        content = path.read_bytes()
+        tokens = Tokens(content)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise _damaged(path, first_line(error)) from None
+    if digest(content) != config.get("tokens", digest(content)):
+        raise _damaged(path, "not the vocabulary that the training began with")
+    return tokens
 
 
-def _reason(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)
+def _damaged(path: Path, why: str) -> InputError:
+    return InputError(f"{path} is damaged ({why}): train anew with ‹force›")
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], note: Mapping[str, Any] | None = None) -> None:
     """Write tensors and a JSON note as one safetensors file."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
-    save_file(plain, fresh, {"note": json.dumps(note or {})})
-    fresh.replace(path)
+    with writing(path) as part:
+        try:
+            save_file(plain, part, {"note": json.dumps(note or {})})
+        except SafetensorError as error:  # the disk, as safetensors tells of it
+            raise OSError(first_line(error)) from None
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -96,20 +107,30 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             note = json.loads((file.metadata() or {}).get("note", "{}"))
             return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
-    except (OSError, ValueError, SafetensorError) as error:
-        raise InputError(f"{path} cannot be read ({_reason(error)}): train anew with ‹force›") from None
+    except (OSError, ValueError, RecursionError, SafetensorError) as error:
+        raise InputError(f"{path} cannot be read ({first_line(error)}): train anew with ‹force›") from None
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text file whole."""
-    write_bytes(path, text.encode("utf-8"))
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file of ours."""
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o644), "ab") as file:
+            file.write(f"{line}\n".encode())
+    except OSError as problem:
+        raise unwritable(path, problem) from None
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_bytes(content)
-    fresh.replace(path)
+def first_lines(path: Path, count: int) -> str:
+    """The first lines of a file of ours; nothing if it is not there."""
+    try:
+        return "".join(path.read_text("utf-8").splitlines(keepends=True)[:count]) if path.is_file() else ""
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is damaged ({first_line(error)}): train anew with ‹force›") from None
+
+
+def digest(*parts: bytes) -> str:
+    """A hash, to know things again."""
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def dataset_hash(dataset: Path) -> str:

@@ -98,6 +98,8 @@ class Tokens:
     def __init__(self, model: bytes) -> None:
         self.model = model
         self._words = sp.SentencePieceProcessor(model_proto=model)
+        if not model or not len(self._words):
+            raise ValueError("no vocabulary in it")
         self._pieces: list[str] = [self._words.id_to_piece(i) for i in range(len(self._words))]
         self._special: dict[int, tuple[str, str]] = {}  # all but the pieces of words: (kind, value)
         for i, piece in enumerate(self._pieces):

@@ -17,9 +17,10 @@ import hashlib
 import json
 import math
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ import torch
 from torch import Tensor
 
 from ruleminer import notebook
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import read_dataset, require_dataset
 from ruleminer.errors import InputError, RuleminerError
 from ruleminer.learn import checkpoint, model_files
 from ruleminer.learn.batches import PAPER_SETS, PaperNegatives, pass_batches, plain_batch
@@ -40,9 +41,10 @@ from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.tokens import Tokens
 from ruleminer.learn.transformer import SIZES, Scores
 from ruleminer.learn.trie import ALLOWED, FORBIDDEN
-from ruleminer.learn.workers import Workers, workers
+from ruleminer.learn.workers import Workers, is_first, workers
 from ruleminer.progress import Progress, Say, silent, unsaid
 from ruleminer.run import Run, RunLike
+from ruleminer.whole_files import remove, swap, unwritable, write_whole
 
 _CHECKPOINT_SECONDS = 30.0
 _TIME_IS_UP = "the time limit"
@@ -80,14 +82,19 @@ def train_run(
 ) -> TrainResult:
     """Train a model on RUN/dataset and leave it in RUN/model.
 
-    `resume` goes on where a killed run was. A model that is there is replaced only with `force`.
+    `resume` goes on where a killed run was. A model that is there is replaced only with `force`, and only when the new
+    one is there: until it ends, a training is in RUN/.training.
     """
     run, options = Run.of(run), options or TrainOptions()
+    require_dataset(run)
     if not resume and not force:
         run.keep_model()  # before the team gathers: its first member writes there
     device = choose_device(options.device)
     set_threads(options.threads)
-    with deterministic(device), workers(device) as team:
+    alone = run.held("train") if is_first() else nullcontext()
+    with alone, deterministic(device), workers(device) as team:
+        if not resume and not force and team.first:
+            run.keep_model()  # another may have made one meanwhile
         if not team.first:
             progress, say = silent, unsaid
         return Training(run, options, team, resume, progress, say).run()
@@ -135,7 +142,7 @@ class Training:
         run = Run.of(run)
         self.run_folder, self.options, self.team = run, options, team
         self.progress, self.say, self.measured = progress, say, ""
-        self.folder = run.model
+        self.folder = run.training
         self.loss = loss_named(options.loss)
         self.position = Position()
         dataset = read_dataset(run)
@@ -288,10 +295,8 @@ class Training:
             if self.team.first:
                 model_files.write_tensors(self.folder / "model.safetensors", self.best)
         position.lines += 1
-        timed = {**line, "seconds": round(position.seconds, 2)}
         if self.team.first:
-            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as metrics:
-                metrics.write(json.dumps(timed) + "\n")
+            model_files.append_line(self.folder / "metrics.jsonl", json.dumps(line))
         self.measured = f"P_pos {p_pos:.4f}  P_neg {p_neg:.4f}  "
         self.say(
             f"update {line['update']:>5}  pass {line['pass']:>6.2f}  loss {line['loss']:9.4f}  "
@@ -319,15 +324,24 @@ class Training:
         position, best = self.position, self.position.best_line
         assert best is not None
         parameters = sum(weight.numel() for weight in self.model.parameters())
+        place = self.run_folder.model
         result = TrainResult(
-            best["p_pos"], best["p_neg"], position.update, position.seconds, position.finished, parameters, self.folder
+            best["p_pos"], best["p_neg"], position.update, position.seconds, position.finished, parameters, place
         )
         if self.team.first:
-            self._write_config({**self.config, "result": {**asdict(result), "folder": self.folder.name}})
+            told = {name: value for name, value in asdict(result).items() if name != "seconds"}
+            self._write_config({**self.config, "result": {**told, "folder": place.name}})
+            write_whole(self.folder / "times.json", json.dumps({"seconds": round(position.seconds, 2)}) + "\n")
             draw_curve(self.folder)
+            try:
+                # An old model without a checkpoint cannot be taken for a training that goes on, wherever it lies.
+                (place / "checkpoint.safetensors").unlink(missing_ok=True)
+                swap(self.folder, place)
+            except OSError as problem:
+                raise unwritable(place, problem) from None
         self.say(
             f"Stopped after {position.update} updates, {position.seconds:.0f} s: {position.finished}. "
-            f"Validation P_pos {result.p_pos:.4f}, P_neg {result.p_neg:.4f}. Model in {self.folder}"
+            f"Validation P_pos {result.p_pos:.4f}, P_neg {result.p_neg:.4f}. Model in {place}"
         )
         if result.p_pos < LEARNED:
             self.say("note: the model has learned little; it needs more time, more updates or more facts")
@@ -355,6 +369,7 @@ class Training:
         config = {
             "format": 1,
             "vocabulary": len(self.examples.tokens),
+            "tokens": model_files.digest(self.examples.tokens.model),
             "size": asdict(SIZES[self.options.size]),
             "longest_input": self.options.longest_input,
             "longest_rule": max(longest, self.options.longest_rule),
@@ -381,33 +396,49 @@ class Training:
         return {name: weight.detach().clone() for name, weight in self.model.state_dict().items()}
 
     def _write_config(self, config: dict[str, Any]) -> None:
-        model_files.write_text(self.folder / "config.json", json.dumps(config, indent=2) + "\n")
+        write_whole(self.folder / "config.json", json.dumps(config, indent=2) + "\n")
 
     def _start_afresh(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        for name in ("checkpoint.safetensors", "model.safetensors", "metrics.jsonl", "curve.png"):
-            (self.folder / name).unlink(missing_ok=True)
-        model_files.write_bytes(self.folder / "tokens.model", self.examples.tokens.model)
+        try:
+            remove(self.folder)
+            self.folder.mkdir(parents=True)
+        except OSError as problem:
+            raise unwritable(self.folder, problem) from None
+        write_whole(self.folder / "tokens.model", self.examples.tokens.model)
         self._write_config(self.config)
 
     def _save(self) -> None:
         if self.team.first:
-            checkpoint.save(self.folder, self.model, self.best, self.optimizer, self.position)
+            checkpoint.save(self.folder, self.model, self.best, self.optimizer, self.position, self.config)
 
     def _restore(self) -> None:
-        checkpoint.check(self.folder, self.config)
+        before = self.run_folder.unfinished or self.run_folder.model
+        checkpoint.check(before, self.config)
         if self.options.start and "start" not in self.config:
-            raise InputError(f"the training in {self.folder} began from scratch: resume it without ‹start›")
-        self.best, self.position = checkpoint.load(self.folder, self.model, self.optimizer)
+            raise InputError(f"the training in {before} began from scratch: resume it without ‹start›")
+        self.best, self.position = checkpoint.load(before, self.model, self.optimizer, self.config)
         if self.team.first:
+            self._go_on_from(before)
             metrics = self.folder / "metrics.jsonl"
-            lines = metrics.read_text("utf-8").splitlines(keepends=True) if metrics.is_file() else []
-            model_files.write_text(metrics, "".join(lines[: self.position.lines]))
+            write_whole(metrics, model_files.first_lines(metrics, self.position.lines))
             if self.position.best_line is not None:
                 model_files.write_tensors(self.folder / "model.safetensors", self.best)
         if self.position.finished.startswith(_TIME_IS_UP):  # there may be more time now
             self.position.finished = ""
             self._decide_whether_done()
+
+    def _go_on_from(self, before: Path) -> None:
+        """A model that has ended stays as it is until the new one is complete: its training goes on in a copy."""
+        if before == self.folder:
+            return
+        try:
+            remove(self.folder)
+            fresh = self.folder.with_name(f"{self.folder.name}.fresh")
+            remove(fresh)
+            shutil.copytree(before, fresh, symlinks=True)
+            fresh.rename(self.folder)
+        except (OSError, shutil.Error) as problem:
+            raise InputError(f"{self.folder}: cannot be written ({problem})") from None
 
 
 @dataclass(frozen=True)
@@ -433,12 +464,12 @@ class _Origin:
 
 def _origin(run: Run, options: TrainOptions, resume: bool) -> _Origin | None:
     """The model that this one goes on from, if any; a run that is resumed has all it needs of it."""
-    folder = run.model
+    folder = run.unfinished or run.model
     if resume and (folder / "config.json").is_file():
         saved = model_files.read_config(folder)
         if "start" not in saved:
             return None
-        return _Origin(model_files.read_tokens(folder), saved, saved["start"], None)
+        return _Origin(model_files.read_tokens(folder, saved), saved, saved["start"], None)
     if options.start is None:
         return None
     if Path(options.start).resolve() == run.folder.resolve():

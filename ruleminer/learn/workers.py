@@ -47,6 +47,11 @@ class Workers:
         return DistributedDataParallel(model) if self.count > 1 else model
 
 
+def is_first() -> bool:
+    """Whether this process will be the one that writes, before it is joined with its peers."""
+    return int(os.environ.get("RANK", "0")) == 0
+
+
 @contextmanager
 def workers(device: torch.device) -> Iterator[Workers]:
     """This process, joined with its peers if `torchrun` started it."""

@@ -29,6 +29,7 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
+from ruleminer.whole_files import write_whole
 
 COLUMNS = ("id", "when", "term", "said", "arg1", "arg2", "rule", "about")
 Arguments = tuple[str, ...]
@@ -254,9 +255,7 @@ def append_decisions(path: Path, more: Sequence[UserDecision]) -> UserDecisions:
 def _mend(path: Path, known: UserDecisions) -> None:
     """Write a file anew whose last line was cut off, without it: what follows must begin on a line of its own."""
     if path.exists() and path.stat().st_size and not path.read_bytes().endswith(b"\n"):
-        temporary = path.with_name(f".{path.name}.tmp")
-        temporary.write_text(csv_text([COLUMNS, *(line.cells for line in known.lines)]), "utf-8", newline="")
-        temporary.replace(path)
+        write_whole(path, csv_text([COLUMNS, *(line.cells for line in known.lines)]))
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:

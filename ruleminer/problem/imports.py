@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 from ruleminer.errors import InputError
-from ruleminer.problem.rdf import RDF_SUFFIXES, read_bytes
+from ruleminer.problem.rdf import RDF_SUFFIXES, read_bytes, refuse_growth
 from ruleminer.problem.triples import OWL, Triples, is_blank, read_triples
 
 _CATALOGS = ("catalog-v001.xml", "catalog.xml")
@@ -71,8 +71,10 @@ def _catalogued(iri: str, folder: Path) -> Path | None:
         if not catalog.is_file():
             continue
         try:
-            entries = ElementTree.fromstring(read_bytes(catalog)).iter()
-        except ElementTree.ParseError as error:
+            content = read_bytes(catalog)
+            refuse_growth(content, catalog)
+            entries = ElementTree.fromstring(content).iter()
+        except (ElementTree.ParseError, ValueError, LookupError) as error:
             raise InputError(f"{catalog}: not a valid XML catalog: {error}") from None
         for entry in entries:
             target = entry.get("uri", "")

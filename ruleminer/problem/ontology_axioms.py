@@ -41,6 +41,8 @@ _COUNTS = (  # the word, and whether it tells the least and the most
     ("maxCardinality", False, True),
     ("maxQualifiedCardinality", False, True),
 )
+_DIGITS = 9  # of a number of values
+_LARGEST_SET = 1000  # classes of which it is said at once that no two have a member in common
 _OF_THINGS = tuple(
     OWL + name
     for name in ("SymmetricProperty", "TransitiveProperty", "InverseFunctionalProperty",
@@ -225,7 +227,7 @@ def _restriction(triples: Triples, node: str) -> Iterator[Restriction]:
         is_total = not qualified or (bool(ranges) and ranges <= set(qualified))
         for word, is_least, is_most in _COUNTS:
             for text in triples.texts(node, OWL + word):
-                if text.isdecimal():
+                if text.isdecimal() and len(text) <= _DIGITS:
                     most = int(text) if is_most and is_total else None
                     yield Restriction(restricted, qualified, at_least=int(text) if is_least else 0, at_most=most)
 
@@ -246,6 +248,9 @@ def _all_disjoint(triples: Triples, kind: str) -> Iterator[tuple[str, str]]:
 
 
 def _each_two(members: list[str]) -> Iterator[tuple[str, str]]:
+    """All pairs; a set so large that they would fill the memory is left out."""
+    if len(members) > _LARGEST_SET:
+        return iter(())
     return ((one, other) for place, one in enumerate(members) for other in members[place + 1 :])
 
 
@@ -257,27 +262,34 @@ def _symmetric(pairs: Iterable[tuple[str, str]]) -> defaultdict[str, set[str]]:
     return found
 
 
-def _conjuncts(triples: Triples, nodes: Iterable[str], depth: int = 8) -> list[str]:
+def _conjuncts(triples: Triples, nodes: Iterable[str]) -> list[str]:
     """Classes, those of intersections included: who is in the intersection is in each."""
-    found = []
-    for node in nodes:
-        found.append(node)
-        for members in triples.nodes(node, OWL + "intersectionOf") if is_blank(node) and depth else ():
-            found += _conjuncts(triples, triples.listed(members), depth - 1)
-    return found
+    found = dict.fromkeys(nodes)
+    waiting = [node for node in found if is_blank(node)]
+    while waiting:
+        members = triples.nodes(waiting.pop(), OWL + "intersectionOf")
+        more = [node for each in members for node in triples.listed(each) if node not in found]
+        found.update(dict.fromkeys(more))
+        waiting += filter(is_blank, dict.fromkeys(more))
+    return list(found)
 
 
-def _ends(triples: Triples, nodes: Iterable[str], every: bool = False, depth: int = 8) -> tuple[str, ...]:
+def _ends(triples: Triples, nodes: Iterable[str], every: bool = False) -> tuple[str, ...]:
     """Named classes and datatypes, those of unions and intersections included; `every` keeps what means anything."""
     named: set[str] = set()
-    for node in nodes:
-        if is_blank(node) and depth:
+    waiting = list(nodes)
+    seen = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        if is_blank(node):
+            parts = [*triples.nodes(node, OWL + "onDatatype")]
             for members in triples.nodes(node, OWL + "unionOf", OWL + "intersectionOf"):
-                named.update(_ends(triples, triples.listed(members), every, depth - 1))
-            named.update(_ends(triples, triples.nodes(node, OWL + "onDatatype"), every, depth - 1))
+                parts += triples.listed(members)
+            waiting += [part for part in dict.fromkeys(parts) if part not in seen]
+            seen.update(parts)
             if triples.nodes(node, OWL + "oneOf") and every:
                 named.add(RDFS + "Literal" if RDFS + "Datatype" in triples.nodes(node, TYPE) else OWL + "Thing")
-        elif not is_blank(node) and (every or node not in (OWL + "Thing", *_ANYTHING)):
+        elif every or node not in (OWL + "Thing", *_ANYTHING):
             named.add(node)
     return tuple(sorted(named))
 

@@ -12,6 +12,7 @@ from rdflib import Graph
 from rdflib.plugins.parsers.notation3 import BadSyntax
 
 from ruleminer.errors import InputError
+from ruleminer.limits import RAISED, largest_read, megabytes
 
 RDF_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".xml", ".nt", ".n3"})
 
@@ -19,17 +20,25 @@ RDF_SUFFIXES = frozenset({".ttl", ".rdf", ".owl", ".xml", ".nt", ".n3"})
 logging.getLogger("rdflib.term").setLevel(logging.ERROR)
 
 _XML_START = re.compile(rb"<(\?xml|!|rdf:RDF\b|RDF\b|Ontology\b)")
+_ENTITY = re.compile(rb"""<!ENTITY\s+(?:%\s+)?([\w.:-]+)\s+("|')(.*?)\2""", re.DOTALL)
+_REFERENCE = re.compile(rb"[&%]([\w.:-]+);")
+_DEEPEST_ENTITY = 50
 _OWL_XML_ROOT = re.compile(rb"<(\w+:)?Ontology[\s>]")
 
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file the user named, or one line that says why it cannot be read."""
+    most = largest_read()
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(most + 1)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except OSError as problem:
-        raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
+    except (OSError, ValueError) as problem:
+        raise InputError(f"{path}: cannot be read ({getattr(problem, 'strerror', None) or problem})") from None
+    if len(content) > most:
+        raise InputError(f"{path}: has more than {megabytes(most)}; {RAISED}")
+    return content
 
 
 def parse_graph(content: bytes, path: Path) -> Graph:
@@ -61,10 +70,31 @@ def _load(content: bytes, path: Path, syntax: str) -> Graph:
     return graph
 
 
+def refuse_growth(content: bytes, path: Path) -> None:
+    """Refuse XML whose entities would make far more of it than it is: parsers put them in, one within the other."""
+    entities = {name: value for name, _, value in _ENTITY.findall(content)}
+    sizes: dict[bytes, int] = {}
+
+    def size(text: bytes, within: tuple[bytes, ...]) -> int:
+        total = len(text)
+        for name in _REFERENCE.findall(text):
+            if name in within or len(within) > _DEEPEST_ENTITY:
+                return largest_read() + 1
+            if name in entities:
+                if name not in sizes:
+                    sizes[name] = size(entities[name], (*within, name))
+                total += sizes[name]
+        return total
+
+    if entities and size(content, ()) > largest_read():
+        raise InputError(f"{path}: its entities make more than {megabytes(largest_read())} of it; {RAISED}")
+
+
 def syntax_of(content: bytes, path: Path) -> str:
-    """The syntax of a file: `turtle`, `xml` (RDF/XML) or `nt`."""
+    """The syntax of a file: `turtle`, `xml` (RDF/XML) or `nt`; XML that grows without bounds is refused."""
     start = content.lstrip()
     if _XML_START.match(start):
+        refuse_growth(content, path)
         if _OWL_XML_ROOT.search(start[:4000]) and b"<rdf:RDF" not in start[:4000]:
             raise InputError(f"{path}: is OWL/XML, which is not read; save it as Turtle or RDF/XML")
         return "xml"

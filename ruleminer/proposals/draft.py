@@ -17,7 +17,7 @@ from ruleminer.dataset import read_dataset, write_empty_dataset
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.progress import Progress, silent
 from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest
-from ruleminer.proposals.stage import Delivery, propose_mappings
+from ruleminer.proposals.stage import Delivery, propose_held
 from ruleminer.rules.mapping import refuse_illegal_terms
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.database import Database, using
@@ -69,8 +69,10 @@ def draft_mapping(request: DraftRequest, progress: Progress = silent) -> Deliver
         started = time.perf_counter()
         wishes = read_links(request.links, database.schema) if request.links else None
         structure = learn_structure(database, wishes, progress=progress)
-        _keep_or_write(run, database, structure, ontology, time.perf_counter() - started, request.force)
-        return propose_mappings(proposing, progress)
+        seconds = time.perf_counter() - started
+        with run.held("draft"):
+            _keep_or_write(run, database, structure, ontology, seconds, request.force)
+            return propose_held(proposing, progress)
 
 
 def _keep_or_write(
@@ -92,9 +94,9 @@ def _keep_or_write(
                 "tables": len(schema.tables),
                 "columns": sum(len(table.columns) for table in schema.tables),
             },
-            "seconds": {"structure": round(seconds, 3)},
         }
-        write_empty_dataset(run, schema, manifest, ontology, force)
+        times = {"seconds": {"structure": round(seconds, 3)}}
+        write_empty_dataset(run, schema, manifest, times, ontology, force)
     write_structure(structure, run.structure)
 
 

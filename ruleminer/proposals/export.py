@@ -12,7 +12,6 @@ from typing import Any
 from ruleminer.dataset import read_dataset
 from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.ontology import Ontology, OntologyClass
-from ruleminer.proposals.files import write_texts
 from ruleminer.proposals.identity import check_overrides, parse_iri_override
 from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import as_proposed, proposed_before
@@ -22,6 +21,7 @@ from ruleminer.rules.parser import parse_numbered_rules
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
 from ruleminer.sources.schema import Schema
+from ruleminer.whole_files import write_whole
 
 FILES = {
     "r2rml": "mapping.ttl",
@@ -68,8 +68,9 @@ def export_mapping(
         settled = {} if request.iris or request.base else _settled(proposed)
         mapped = map_rules(rules, ontology, database, structure, overrides, wished.base, settled, wished.datatypes)
     text = mapped.texts[FILES[language]]
-    file = write_texts({out.name: text}, out.parent)[0] if out is not None else None
-    return ExportedMapping(text, len(rules), tuple(mapped.policy.lines()), tuple(notes), file)
+    if out is not None:
+        write_whole(out, text)
+    return ExportedMapping(text, len(rules), tuple(mapped.policy.lines()), tuple(notes), out)
 
 
 def _read_rules(file: Path, ontology: Ontology, schema: Schema) -> tuple[Rule, ...]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping as Dict
+from contextlib import ExitStack
 from pathlib import Path
 
 from sqlalchemy.engine import URL
 
-from ruleminer.errors import InputError
 from ruleminer.rules.columns import TypeOf
 from ruleminer.rules.dialects import Dialect
 from ruleminer.rules.export.obda import obda_text, properties_text
@@ -19,6 +17,7 @@ from ruleminer.rules.export.views import views_text
 from ruleminer.rules.export.yarrrml import yarrrml_text
 from ruleminer.rules.mapping import Mapping
 from ruleminer.sources.database import dialect_of, is_folder, parse_url
+from ruleminer.whole_files import writing
 
 
 def mapping_texts(
@@ -43,21 +42,10 @@ def mapping_texts(
 
 
 def write_texts(texts: Dict[str, str], folder: Path) -> tuple[Path, ...]:
-    """Write texts as files of a folder, under a temporary name first."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    """Write texts as files of a folder; none of them is there under its name before all are written."""
+    with ExitStack() as all_or_none:
         for name, text in texts.items():
-            handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{name}-")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                    file.write(text)
-                Path(temporary).chmod(0o644)
-                Path(temporary).replace(folder / name)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written ({error.strerror or error})") from None
+            all_or_none.enter_context(writing(folder / name)).write_text(text, "utf-8", newline="\n")
     return tuple(folder / name for name in texts)
 
 

@@ -12,11 +12,11 @@ from contextlib import suppress
 
 from ruleminer.errors import InputError, RuleminerError
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.files import write_texts
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.database import Database
+from ruleminer.whole_files import write_whole
 
 _EVERY = 5.0  # seconds between two savings
 
@@ -31,7 +31,7 @@ class SizeCache:
             told = json.loads(self._file.read_text("utf-8"))
             if told["mark"] == self._mark:
                 derivations.recall({Body(parse_rule(text)): int(size) for text, size in told["sizes"].items()})
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RuleminerError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, RuleminerError):
             pass  # none, or one that was cut short: everything is asked anew
 
     def save(self, now: bool = False) -> None:
@@ -40,7 +40,7 @@ class SizeCache:
             with suppress(InputError):  # the files may go elsewhere, with --out
                 sizes = {body.text: size for body, size in self._derivations.known_sizes.items()}
                 told = {"mark": self._mark, "sizes": sizes}
-                write_texts({self._file.name: json.dumps(told)}, self._file.parent)
+                write_whole(self._file, json.dumps(told))
             self._saved = time.monotonic()
 
     def forget(self) -> None:

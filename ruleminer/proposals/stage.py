@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ruleminer import notebook
-from ruleminer.dataset import Dataset, read_dataset
+from ruleminer.dataset import Dataset, read_dataset, require_dataset
 from ruleminer.errors import InputError, RuleminerError
+from ruleminer.learn.curve import read_curve
 from ruleminer.problem.decisions import read_decisions
 from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.scenario import open_scenario
@@ -28,7 +30,7 @@ from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import wishes
 from ruleminer.proposals.proposal import Proposals, Status
 from ruleminer.proposals.replay import united
-from ruleminer.proposals.report.page import write_report
+from ruleminer.proposals.report.page import report_html
 from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest, live_database, run_ontology
 from ruleminer.proposals.term_proposals import propose_terms
 from ruleminer.rules.mapping import refuse_illegal_terms
@@ -39,6 +41,7 @@ from ruleminer.sources.schema import Schema
 from ruleminer.structure.structure import Structure
 from ruleminer.validation.reasoning import read_reasoner
 from ruleminer.validation.validate import ValidationResult, validate_mapping
+from ruleminer.whole_files import whole_folder, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,16 @@ class Delivery:
 def propose_mappings(request: ProposeRequest, progress: Progress = silent) -> Delivery:
     """Propose a mapping for a run against the live database, and write it down."""
     run = Run.of(request.run)
+    require_dataset(run)
+    if request.out is not None:  # nothing of the run is written, which may not even allow it
+        return propose_held(request, progress)
+    with run.held("propose-mappings"):
+        return propose_held(request, progress)
+
+
+def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delivery:
+    """Propose a mapping for a run that is held already."""
+    run = Run.of(request.run)
     folder = Path(request.out or run.proposals)
     dataset = read_dataset(run)
     ontology = run_ontology(request, dataset)
@@ -79,20 +92,33 @@ def propose_mappings(request: ProposeRequest, progress: Progress = silent) -> De
         proposals = propose_terms(request, dataset, ontology, database, structure, progress, said)
         rules = mapped_rules(proposals, request.min_confidence)
         mapped = map_rules(rules, ontology, database, structure, overrides, request.base, datatypes=request.datatypes)
-    files = write_texts(mapped.texts, folder)
-    validation, failure = _validated(request, folder / "mapping.ttl", dataset, mapped.schema, progress)
+    validation, failure = _validated(request, mapped.texts["mapping.ttl"], dataset, mapped.schema, progress)
     notes = (*told, *proposals.notes, *failure)
     proposals = replace(proposals, identity=tuple(mapped.policy.lines()), notes=notes)
-    files += write_texts({"proposals.json": _json_text(proposals, mapped.policy, request, dataset, ontology)}, folder)
-    report = write_report(
+    report = report_html(
         proposals,
-        folder / "report.html",
         title=f"Proposed mapping of {mapped.schema or run.folder.name}",
-        run=request.model or run,
         ontology=ontology,
+        curve=read_curve(Run.of(request.model or run).model),
         validation=validation,
     )
-    return Delivery(proposals, folder, (*files, report), validation)
+    texts = {
+        **mapped.texts,
+        "proposals.json": _json_text(proposals, mapped.policy, request, dataset, ontology),
+        "report.html": report,
+        "times.json": json.dumps({"seconds": proposals.seconds, "statements": proposals.statements}, indent=1) + "\n",
+    }
+    if request.out is not None:  # somebody's folder, with who knows what in it
+        write_texts(texts, folder)
+    else:
+        with whole_folder(folder, _is_ours) as fresh:
+            write_texts(texts, fresh)
+    return Delivery(proposals, folder, tuple(folder / name for name in texts), validation)
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a file of `RUN/proposals` is one of those that are always written anew."""
+    return name.startswith("mapping.") or name in ("proposals.json", "report.html", "times.json")
 
 
 def _checked(request: ProposeRequest, ontology: Ontology, schema: Schema, folder: Path) -> dict[str, str]:
@@ -154,11 +180,21 @@ def map_rules(
 
 
 def _validated(
-    request: ProposeRequest, mapping: Path, dataset: Dataset, schema: str | None, progress: Progress
+    request: ProposeRequest, mapping: str, dataset: Dataset, schema: str | None, progress: Progress
 ) -> tuple[ValidationResult | None, tuple[str, ...]]:
     """The mapping's score on the database that it was made for, whose SQL it speaks; or a note why there is none."""
     if request.scenario is None:
         return None, ()
+    with tempfile.TemporaryDirectory(prefix="ruleminer-") as place:
+        file = Path(place) / "mapping.ttl"
+        write_whole(file, mapping)
+        return _validated_file(request, file, dataset, schema, progress)
+
+
+def _validated_file(
+    request: ProposeRequest, mapping: Path, dataset: Dataset, schema: str | None, progress: Progress
+) -> tuple[ValidationResult | None, tuple[str, ...]]:
+    assert request.scenario is not None
     try:
         result = validate_mapping(
             mapping,
@@ -178,8 +214,9 @@ def _json_text(
     proposals: Proposals, policy: IdentityPolicy, request: ProposeRequest, dataset: Dataset, ontology: Ontology
 ) -> str:
     """All evidence, and what it was made from."""
+    evidence = {name: value for name, value in proposals.to_json().items() if name not in ("seconds", "statements")}
     told = {
-        **proposals.to_json(),
+        **evidence,
         "policy": policy.to_json(),
         "made_from": {
             "dataset": dataset.manifest.get("plan"),

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import read_dataset, require_dataset
 from ruleminer.errors import InputError
 from ruleminer.problem.decisions import UserDecision, append_decisions, read_decisions, same_space
 from ruleminer.progress import Progress, Say, silent
@@ -15,7 +15,6 @@ from ruleminer.proposals.replay import place_in
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
 from ruleminer.proposals.stage import Delivery
 from ruleminer.review.dialogue import Ask, Dialogue, converse
-from ruleminer.review.lock import reviewing
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.review.start import Started, start_from
 from ruleminer.run import Run
@@ -101,8 +100,8 @@ def review_terminal(
 ) -> TerminalReview:
     """Ask questions until none is worth asking, then write the mapping."""
     run = Run.of(request.run)
-    read_dataset(run)  # what is no run is told before anything is written
-    with reviewing(run.review_lock):
+    require_dataset(run)  # what is no run is told before anything is written
+    with run.held("review"):
         _begin(request, beginning or Beginning(), say)
         with _opened(request, bars) as session:
             dialogue = converse(session, ask, say, most)
@@ -122,8 +121,8 @@ def review_page(
     from ruleminer.review.server import serve
 
     run = Run.of(request.run)
-    read_dataset(run)
-    with reviewing(run.review_lock):
+    require_dataset(run)
+    with run.held("review"):
         _begin(request, beginning or Beginning(), say)
         with _opened(request, bars) as session:
             serve(session, say, port=port, browse=browse)

@@ -25,7 +25,7 @@ from ruleminer.proposals.proposal import Proposal
 from ruleminer.proposals.ranking import Measured, Ranker
 from ruleminer.proposals.replay import Applied, Replay, united
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
-from ruleminer.proposals.stage import Delivery, propose_mappings
+from ruleminer.proposals.stage import Delivery, propose_held
 from ruleminer.proposals.term_proposals import (
     MeasuredTerms,
     guess_pools,
@@ -219,7 +219,7 @@ class ReviewSession:
     def export(self, progress: Progress = silent) -> Delivery:
         """Write the mapping, the evidence and the report, as `propose-mappings` does."""
         with self.lock:
-            return propose_mappings(replace(self.request, db=self.database), progress)
+            return propose_held(replace(self.request, db=self.database), progress)
 
 
 @contextmanager

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ruleminer.errors import InputError
+from ruleminer.errors import InputError, first_line
 from ruleminer.structure.structure import FORMAT, Structure
+from ruleminer.whole_files import write_whole
 
 
 def write_structure(structure: Structure, path: Path) -> None:
     """Write the file; the same structure gives the same bytes."""
-    fresh = path.with_name(f".{path.name}.fresh")
-    fresh.write_text(json.dumps(structure.to_json(), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    fresh.replace(path)
+    write_whole(path, json.dumps(structure.to_json(), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_structure(path: Path) -> Structure | None:
@@ -25,5 +24,5 @@ def read_structure(path: Path) -> Structure | None:
         if data["format"] != FORMAT:
             raise ValueError(f"format {data['format']}, not {FORMAT}")
         return Structure.from_json(data)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({str(error).splitlines()[0]}): extract anew") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path} is damaged ({first_line(error)}): extract anew") from None

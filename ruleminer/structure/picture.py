@@ -17,6 +17,7 @@ from ruleminer.rules.values import Place
 from ruleminer.structure.graph_layout import HEAD, LINE, Box, Layout, Line, layout_of, shown
 from ruleminer.structure.overview import DECLARED, told_keys
 from ruleminer.structure.structure import Structure
+from ruleminer.whole_files import write_whole, writing
 
 FORMATS = (".svg", ".png")
 _LEGEND = 34.0
@@ -39,15 +40,11 @@ text { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 1
 def write_picture(structure: Structure, path: Path) -> None:
     """Write the picture, whole or not at all; the suffix says which kind."""
     check_picture(path)
-    fresh = path.with_name(f".{path.stem}.fresh{path.suffix}")
-    try:
-        if path.suffix.lower() == ".svg":
-            fresh.write_text(svg(structure), "utf-8")
-        else:
-            _write_bitmap(structure, fresh)
-        fresh.replace(path)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+    if path.suffix.lower() == ".svg":
+        write_whole(path, svg(structure))
+    else:
+        with writing(path) as part:
+            _write_bitmap(structure, part)
 
 
 def check_picture(path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_killed_run_resumes_to_the_bit(toy_run: Path, tmp_path: Path) -> None:
         f"training.train_run(Path(sys.argv[1]), TrainOptions(**{options.to_json()!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(toy_run)], env={**os.environ, "OMP_NUM_THREADS": "1"})
-    checkpoint = toy_run / "model" / "checkpoint.safetensors"
+    checkpoint = toy_run / ".training" / "checkpoint.safetensors"
     deadline = time.monotonic() + 120
     while not checkpoint.exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -255,7 +255,7 @@ def test_a_loss_that_is_not_a_number_stops_with_a_clear_message(toy_run: Path, m
     monkeypatch.setattr(training.Training, "_losses", lambda self, scores, bits: scores.log_leak * float("nan"))
     with pytest.raises(RuleminerError, match=r"became nan .*at update 1:.*learning_rate"):
         train_run(toy_run, QUICK)
-    assert (toy_run / "model" / "checkpoint.safetensors").is_file()
+    assert (toy_run / ".training" / "checkpoint.safetensors").is_file()
 
 
 def test_the_time_limit_ends_training_with_a_usable_model(toy_run: Path) -> None:

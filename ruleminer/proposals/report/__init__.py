@@ -3,6 +3,6 @@
 Python prepares plain values; every character of markup is in `templates/`, where all values are escaped.
 """
 
-from ruleminer.proposals.report.page import report_html, write_report
+from ruleminer.proposals.report.page import report_html
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["report_html"]

@@ -51,20 +51,6 @@ def number(value: float | None, digits: int = 2) -> str:
     return f"{_MINUS}{text}" if value < 0 else text
 
 
-def seconds(value: float) -> str:
-    """A time.
-
-    >>> seconds(0.034), seconds(4.26), seconds(754)
-    ('34\\xa0ms', '4.3\\xa0s', '12\\xa0min\\xa034\\xa0s')
-    """
-    if value < 1:
-        return f"{value * 1000:.0f}{_BLANK}ms"
-    if value < 60:
-        return f"{value:.1f}{_BLANK}s"
-    minutes, rest = divmod(round(value), 60)
-    return f"{minutes}{_BLANK}min{_BLANK}{rest}{_BLANK}s"
-
-
 def clip(value: str | None, longest: int = _LONGEST_VALUE) -> str:
     """A value of the database, cut where nobody would read on."""
     if value is None:

@@ -6,44 +6,21 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ruleminer.learn.curve import CurvePoint, kept, read_curve
+from ruleminer.learn.curve import CurvePoint, kept
 from ruleminer.problem.ontology import Ontology
-from ruleminer.proposals.files import write_texts
 from ruleminer.proposals.proposal import Proposals
 from ruleminer.proposals.report import formats
 from ruleminer.proposals.report.charts import curve_charts, reliability_chart
 from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.report.coverage import coverage_of
 from ruleminer.proposals.report.review import Trust, agreement_of, pages_of, summary_of
-from ruleminer.run import Run, RunLike
 
 if TYPE_CHECKING:
     from ruleminer.validation.validate import ValidationResult
-
-
-def write_report(
-    proposals: Proposals,
-    path: Path,
-    *,
-    title: str = "Proposed mapping",
-    run: RunLike | None = None,
-    ontology: Ontology | None = None,
-    validation: ValidationResult | None = None,
-) -> Path:
-    """Write the report, whole or not at all.
-
-    With the folder of the run whose model was asked, its learning curve is shown; with the ontology, its classes as
-    a tree.
-    """
-    curve = read_curve(Run.of(run).model) if run is not None else ()
-    page = report_html(proposals, title=title, ontology=ontology, curve=curve, validation=validation)
-    write_texts({path.name: page}, path.parent)
-    return path
 
 
 def report_html(
@@ -54,7 +31,7 @@ def report_html(
     curve: Sequence[CurvePoint] = (),
     validation: ValidationResult | None = None,
 ) -> str:
-    """The report as text."""
+    """The report as text; with an ontology its classes as a tree, with the curve of the model that was asked, that."""
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("report.css", "report.js"))
     pages = pages_of(proposals, validation.queries if validation else ())
@@ -90,7 +67,6 @@ def _environment() -> Environment:
         count=formats.count,
         share=formats.share,
         number=formats.number,
-        seconds=formats.seconds,
         clip=formats.clip,
         characters=formats.characters,
         rule_pieces=rule_pieces,

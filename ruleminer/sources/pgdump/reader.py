@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ruleminer.errors import InputError
+from ruleminer.limits import RAISED, largest_read, megabytes
 
 _OPENING = re.compile(r"""--[^\n]*|/\*|(?<![\w$])[eE]'|'|"|(?<![\w$])\$(?:[^\W\d]\w*)?\$|;""")
 _PLAIN_STRING, _NAME = re.compile("'"), re.compile('"')
@@ -94,7 +95,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 class _Reader:
     def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self._path, self._stream = path, stream
+        self._path, self._stream, self._longest = path, stream, largest_read()
         self._line = 0
         self._codec = "utf-8"
         self._string = _PLAIN_STRING
@@ -205,8 +206,9 @@ class _Reader:
     def _copy_rows(self) -> Iterator[bytes]:
         begun = self._line + 1
         with self._unpacking():
-            for row in self._stream:
+            while row := self._stream.readline(self._longest + 1):
                 self._line += 1
+                self._refuse_long(row)
                 if row.startswith(b"\\.") and row.rstrip(b"\r\n") == b"\\.":
                     return
                 yield row if self._codec == "utf-8" else self._decoded(row).encode()
@@ -214,9 +216,14 @@ class _Reader:
 
     def _readline(self) -> bytes:
         with self._unpacking():
-            line = self._stream.readline()
+            line = self._stream.readline(self._longest + 1)
         self._line += bool(line)
+        self._refuse_long(line)
         return line.removeprefix(codecs.BOM_UTF8) if self._line == 1 else line
+
+    def _refuse_long(self, line: bytes) -> None:
+        if len(line) > self._longest:
+            raise self._error(f"a line of more than {megabytes(self._longest)}; {RAISED}")
 
     @contextmanager
     def _unpacking(self) -> Iterator[None]:

@@ -9,13 +9,11 @@ import time
 from collections import Counter
 from dataclasses import replace
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
-from ruleminer.errors import InputError
 from ruleminer.proposals.proposal import Status
-from ruleminer.proposals.report import report_html, write_report
+from ruleminer.proposals.report import report_html
 from tests.proposals.report.made_up import bare, everything, evidence, proposal, proposals, with_texts
 from tests.proposals.report.markup import Markup
 
@@ -180,12 +178,11 @@ def test_numbers_that_are_none_or_infinite_do_not_break_the_page() -> None:
     assert "not calibrated" in page
 
 
-def test_long_values_are_cut(tmp_path: Path) -> None:
-    path = write_report(proposals(proposal("A", sample=(("long " * 10_000,),))), tmp_path / "report.html")
-    assert path.stat().st_size < 100_000
+def test_long_values_are_cut() -> None:
+    assert len(report_html(proposals(proposal("A", sample=(("long " * 10_000,),))))) < 100_000
 
 
-def test_four_hundred_predicates_take_seconds_and_little_space(tmp_path: Path) -> None:
+def test_four_hundred_predicates_take_seconds_and_little_space() -> None:
     rule = 'Wellbore(x) <- licence_licensee_hst(prlnpdidlicence: a, cmpnpdidcompany: b), x = "http://npd/" ++ a ++ b'
     lost = tuple(
         evidence(rule, "misses 12 positives that the proposal derives", sql="SELECT a, b FROM t " * 20)
@@ -200,21 +197,9 @@ def test_four_hundred_predicates_take_seconds_and_little_space(tmp_path: Path) -
         )
     )
     started = time.perf_counter()
-    path = write_report(made, tmp_path / "report.html")
+    page = report_html(made)
     assert time.perf_counter() - started < 15
-    assert path.stat().st_size < 8_000_000
-
-
-def test_report_is_written_whole_into_a_new_folder(tmp_path: Path) -> None:
-    path = write_report(proposals(proposal("Author")), tmp_path / "new" / "report.html", run=tmp_path)
-    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
-    assert path.read_text("utf-8").endswith("</html>\n") or path.read_text("utf-8").endswith("</html>")
-
-
-def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be written"):
-        write_report(proposals(), tmp_path / "file" / "report.html")
+    assert len(page) < 8_000_000
 
 
 def test_escaping_is_never_switched_off() -> None:
