@@ -25,7 +25,7 @@ from typing import Any
 
 import duckdb
 
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import read_dataset, read_times
 from ruleminer.extraction.catalog import catalog_of
 from ruleminer.extraction.oracle import candidates, load_rows
 from ruleminer.extraction.pipeline import ExtractOptions, extract
@@ -76,7 +76,7 @@ def measure(
         seconds, on_the_clock = time.process_time() - start, time.perf_counter() - on_the_clock
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         dataset = read_dataset(Path(folder) / "run")
-        steps = dataset.manifest["seconds"]
+        steps = read_times(dataset.folder)["seconds"]
         result = {
             "rows": rows,
             "facts": dataset.facts.num_rows,

@@ -43,6 +43,10 @@ LinksOption = Annotated[
     Path | None,
     typer.Option("--links", help="Links to add or to forbid: lines 'table.column -> table.column' or 'not … -> …'."),
 ]
+RoleOption = Annotated[
+    str | None,
+    typer.Option("--role", help="A role of the server to take on for reading (SET ROLE).", show_default="the login's"),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="Run SQL of query pairs and mappings as it is: you know who wrote it.")
 ]

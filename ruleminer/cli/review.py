@@ -13,6 +13,7 @@ from ruleminer.cli.app import (
     ExcludeOption,
     JsonOption,
     QuietOption,
+    RoleOption,
     SchemaOption,
     TableOption,
     TimeoutOption,
@@ -47,6 +48,7 @@ def review(
         typer.Option("--db", help="The live database, read only.", show_default="the one extracted from"),
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     ranker: Annotated[
         str | None, typer.Option(help="joint, neural, evidence or coverage.", show_default="joint")
     ] = None,
@@ -67,11 +69,12 @@ def review(
     from ruleminer.proposals.request import ProposeRequest
     from ruleminer.review.dialogue import file_answers
     from ruleminer.review.review import Beginning, review_page, review_terminal
+    from ruleminer.sources.database import with_role
 
     if ask is not None and ask < 0:
         raise InputError(f"‹ask› must be a whole number from 0, not {ask}")
     request = ProposeRequest(
-        run=run, db=db, schema=schema, ranker=ranker, model=model, ontology=ontology,
+        run=run, db=with_role(db, role), schema=schema, ranker=ranker, model=model, ontology=ontology,
         include=tuple(include or ()), exclude=tuple(exclude or ()), timeout=timeout,
     )  # fmt: skip
     bars = partial(terminal.progress_bars, quiet)

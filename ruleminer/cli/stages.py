@@ -14,6 +14,7 @@ from ruleminer.cli.app import (
     JsonOption,
     LinksOption,
     QuietOption,
+    RoleOption,
     SchemaOption,
     TableOption,
     ThreadsOption,
@@ -47,6 +48,7 @@ def inspect(
         ),
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     ontology: Annotated[Path | None, typer.Option(help="An ontology to show beside it (Turtle or RDF/XML).")] = None,
     include: TableOption = None,
     exclude: ExcludeOption = None,
@@ -61,7 +63,7 @@ def inspect(
     """Show what a database holds: tables, keys, links (declared or discovered, and why), codes; and an ontology."""
     from ruleminer import terminal
     from ruleminer.problem.ontology import read_ontology
-    from ruleminer.sources.database import open_database
+    from ruleminer.sources.database import open_database, with_role
     from ruleminer.structure.link_file import read_links
     from ruleminer.structure.overview import overview, unprofiled
     from ruleminer.structure.picture import check_picture, write_picture
@@ -81,7 +83,9 @@ def inspect(
     if url is None:
         print_json(told) if as_json else terminal.results.print(*drawn)
         return
-    with open_database(url, schema=schema, include=include or (), exclude=exclude or (), timeout=timeout) as database:
+    with open_database(
+        with_role(url, role) or url, schema=schema, include=include or (), exclude=exclude or (), timeout=timeout
+    ) as database:
         shape, source = database.schema, database.safe_url
         wishes = read_links(links, shape) if links else None
         with terminal.progress_bars(quiet or as_json) as progress:
@@ -110,6 +114,7 @@ def extract(
     scenario: Annotated[Path | None, typer.Option(help="A scenario folder; with --db, its live database.")] = None,
     db: Annotated[str | None, typer.Option("--db", help="A live database, read only.")] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     ontology: Annotated[Path | None, typer.Option(help="The ontology to publish to.")] = None,
     examples: Annotated[
         list[Path] | None,
@@ -141,9 +146,11 @@ def extract(
     from ruleminer import terminal
     from ruleminer.extraction.request import ExtractRequest, extract_datasets
     from ruleminer.extraction.summary import summarise
+    from ruleminer.sources.database import with_role
 
     request = ExtractRequest(
-        out=out, scenario=scenario, db=db, schema=schema, ontology=ontology, examples=tuple(examples or ()),
+        out=out, scenario=scenario, db=with_role(db, role), schema=schema, ontology=ontology,
+        examples=tuple(examples or ()),
         recipe=recipe, positives=positives, negatives=negatives, templates=templates, links=links,
         max_candidates=max_candidates, include=tuple(include or ()), exclude=tuple(exclude or ()), seed=seed,
         timeout=timeout, memory=memory, force=force, trust=trust,
@@ -280,6 +287,7 @@ def propose_mappings(
         typer.Option("--db", help="The live database, read only.", show_default="the one extracted from"),
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     ranker: Annotated[
         str | None,
         typer.Option(help="joint, evidence, neural or coverage; the others are shown beside it.", show_default="joint"),
@@ -326,10 +334,11 @@ def propose_mappings(
     from ruleminer.proposals.stage import propose_mappings as deliver
     from ruleminer.review.review import pin_start
     from ruleminer.run import Run
+    from ruleminer.sources.database import with_role
 
     request = ProposeRequest(
-        run=run, db=db, schema=schema, ranker=ranker, model=model, out=out, iris=tuple(iri or ()), base=base,
-        datatypes=datatypes,
+        run=run, db=with_role(db, role), schema=schema, ranker=ranker, model=model, out=out,
+        iris=tuple(iri or ()), base=base, datatypes=datatypes,
         ontology=ontology, scenario=scenario, reasoning=reasoning, min_confidence=min_confidence, noise=noise,
         include=tuple(include or ()), exclude=tuple(exclude or ()), device=device, seed=seed, timeout=timeout,
     )  # fmt: skip
@@ -349,6 +358,7 @@ def draft(
     ontology: Annotated[Path, typer.Option(help="The ontology to publish to.")],
     out: Annotated[Path, typer.Option("--out", help="The run folder to write; the mapping is in RUN/proposals.")],
     schema: SchemaOption = None,
+    role: RoleOption = None,
     min_confidence: MinConfidenceOption = 0.4,
     links: LinksOption = None,
     iri: Annotated[
@@ -375,10 +385,11 @@ def draft(
     """Draft a mapping from a database and an ontology alone: no example is needed, and each choice has its reasons."""
     from ruleminer import terminal
     from ruleminer.proposals.draft import DraftRequest, draft_mapping
+    from ruleminer.sources.database import with_role
 
     request = DraftRequest(
-        db=db, ontology=ontology, out=out, schema=schema, min_confidence=min_confidence, links=links,
-        include=tuple(include or ()), exclude=tuple(exclude or ()), iris=tuple(iri or ()), base=base,
+        db=with_role(db, role) or db, ontology=ontology, out=out, schema=schema, min_confidence=min_confidence,
+        links=links, include=tuple(include or ()), exclude=tuple(exclude or ()), iris=tuple(iri or ()), base=base,
         datatypes=datatypes,
         scenario=scenario, reasoning=reasoning, timeout=timeout, force=force,
     )  # fmt: skip

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from ruleminer.cli.app import JsonOption, QuietOption, SchemaOption, TimeoutOption, TrustOption, app, print_json
+from ruleminer.cli.app import (
+    JsonOption,
+    QuietOption,
+    RoleOption,
+    SchemaOption,
+    TimeoutOption,
+    TrustOption,
+    app,
+    print_json,
+)
 from ruleminer.errors import InputError
 
 
@@ -28,6 +37,7 @@ def validate(
         str | None, typer.Option("--db", help="A live database.", show_default="the scenario's own, in DuckDB")
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     reasoning: Annotated[str, typer.Option(help="none, rdfs or structural.")] = "rdfs",
     reference: Annotated[
         Path | None,
@@ -45,8 +55,10 @@ def validate(
     With --examples it ends with exit code 0 if all facts that hold are derived and none that does not, else with 1.
     """
     from ruleminer import terminal
+    from ruleminer.sources.database import with_role
     from ruleminer.validation.validate import validate_mapping
 
+    db = with_role(db, role)
     if (scenario is None) == (not examples):
         raise InputError("say what to hold the mapping against: --scenario FOLDER or --examples FILE, one of the two")
     with terminal.progress_bars(quiet or as_json) as progress:

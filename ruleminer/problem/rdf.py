@@ -86,7 +86,7 @@ def refuse_growth(content: bytes, path: Path) -> None:
                 total += sizes[name]
         return total
 
-    if entities and size(content, ()) > largest_read():
+    if entities and size(_ENTITY.sub(b"", content), ()) > largest_read():
         raise InputError(f"{path}: its entities make more than {megabytes(largest_read())} of it; {RAISED}")
 
 

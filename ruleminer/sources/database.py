@@ -6,6 +6,8 @@ whatever the engine; without any (None) the text goes as it stands.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 import unicodedata
 import warnings
@@ -29,6 +31,7 @@ from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeout
 from ruleminer.rules.dialects import DIALECTS, Dialect
 from ruleminer.sources.engines.duckdb import DuckDB
 from ruleminer.sources.engines.engine import (
+    ROLE,
     Engine,
     Parameters,
     one_line,
@@ -39,6 +42,8 @@ from ruleminer.sources.engines.mysql import MySQL
 from ruleminer.sources.engines.postgresql import PostgreSQL
 from ruleminer.sources.engines.sqlite import SQLite
 from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quote_identifier
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it repeats a stranger's SQL as it is, on the terminal
 
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
 _LONGEST_WAIT = 1_000_000  # seconds; servers count milliseconds in 32 bits
@@ -53,6 +58,7 @@ _SCHEMES = {
     "parquet": "parquet",
     "csv": "csv",
 }
+_SERVERS = ("postgresql", "mysql")
 _FOLDER = re.compile(r"(parquet|csv):(?!//)(.+)", re.DOTALL)
 _MISSING = {"mssql": "SQL Server", "sqlserver": "SQL Server", "oracle": "Oracle"}
 
@@ -225,9 +231,10 @@ def parse_url(url: str, *, may_be_new: bool = False) -> URL:
         return URL.create(folder[1], database=folder[2])
     if "://" not in url:
         path = Path(url)
-        if not path.exists() and re.search(r"[@?=]", url):
+        exists = os.path.exists(path)  # noqa: PTH110 (a name that is too long is no file's)
+        if not exists and re.search(r"[@?=]", url):
             raise DatabaseError(_HOW_URLS_LOOK)  # a mistyped URL or a DSN; what is in it must not be shown
-        if may_be_new and not path.exists():
+        if may_be_new and not exists:
             return URL.create("sqlite" if path.suffix in _SQLITE_SUFFIXES else "duckdb", database=url)
         return URL.create(_file_engine(path), database=url)
     try:
@@ -273,6 +280,18 @@ def using(
         given, schema=schema, include=include, exclude=exclude, timeout=timeout, count_rows=count_rows, trust=trust
     ) as database:
         yield database
+
+
+def with_role(url: str | None, role: str | None) -> str | None:
+    """The URL of a server with the role to take on there; stages that come later find it in the run."""
+    if role is None:
+        return url
+    if url is None:
+        raise InputError("‹role› goes with ‹database›; a run that was made with a role has kept it")
+    parsed = parse_url(url)
+    if parsed.drivername not in _SERVERS:
+        raise DatabaseError("a file has no roles: ‹role› goes with PostgreSQL, MySQL and MariaDB")
+    return parsed.update_query_dict({ROLE: role}).render_as_string(hide_password=False)
 
 
 def is_folder(url: URL) -> bool:

@@ -28,6 +28,8 @@ LONGEST = 100_000
 """Characters of a query."""
 DEEPEST = 100
 """Brackets and CASEs within each other; the parser and the engines recurse."""
+MOST_JOINS = 12
+"""JOINs that have no ON or USING yet."""
 
 _TRUST = "‹trust=True› runs it all the same, if you know who wrote it"
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
@@ -87,13 +89,23 @@ def _parsed(sql: str, dialect: Dialect) -> tuple[exp.Query, frozenset[str]]:
 
 
 def refuse_depth(sql: str, dialect: str) -> None:
-    """Refuse a text before it is parsed that would take the parser too deep."""
-    depth = signs = 0
+    """Refuse a text before it is parsed that would take the parser too deep, or too long: each JOIN that waits for
+    its ON doubles its time."""
+    depth = signs = joins = 0
+    before = None
     for token in sqlglot.tokenize(sql, read=dialect):
-        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        signs = signs + 1 if token.token_type in _SIGNS else 0
+        kind = token.token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        signs = signs + 1 if kind in _SIGNS else 0
+        if kind is TokenType.JOIN and before is not TokenType.CROSS:
+            joins += 1
+        elif kind in (TokenType.ON, TokenType.USING):
+            joins = max(0, joins - 1)
+        before = kind
         if max(depth, signs) > DEEPEST:
             raise DatabaseError(f"a query nested more than {DEEPEST} deep: {one_line(sql[:100])[:80]}")
+        if joins > MOST_JOINS:
+            raise DatabaseError(f"a query with more than {MOST_JOINS} JOINs without ON: {one_line(sql[:100])[:80]}")
 
 
 def _problems(query: exp.Query, called: frozenset[str], database: Database) -> Iterator[str]:

@@ -527,3 +527,29 @@ def test_another_structure_is_another_dataset(tmp_path: Path) -> None:
         extract(database, names, templates("joins"), tmp_path / "run", GIVEN, structure=linked, force=True)
     rule = "authorName(x, y) <- paper(id: x, author: a), person(id: a, name: y)"
     assert all(rule in rules for rules in candidate_sets(tmp_path / "run").values())
+
+
+def test_a_dataset_of_data_that_changed_since_is_not_taken_for_the_new_one(tmp_path: Path) -> None:
+    """The rows, counts and profile may all be the same: a value in the midst of many is another one."""
+    path = tmp_path / "a.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
+        connection.execute("INSERT INTO t SELECT i, 'n' || (1000 + i) FROM range(0, 500) r(i)")
+    facts = fact_table([Fact("p", ("250", "n1250"), (Kind.INTEGER, Kind.TEXT))])
+    shapes = templates("properties")
+    with open_database(path) as database:
+        old = extract(database, facts, shapes, tmp_path / "run", GIVEN)
+        kept = {file.name: file.read_bytes() for file in old.iterdir()}
+        extract(database, facts, shapes, tmp_path / "run", GIVEN)
+    assert {file.name: file.read_bytes() for file in old.iterdir() if file.name != "times.json"} == {
+        name: content for name, content in kept.items() if name != "times.json"
+    }, "the same bytes each time"
+    with duckdb.connect(path) as connection:
+        connection.execute("UPDATE t SET name = 'n1250b' WHERE id = 250")
+    with open_database(path) as database:
+        with pytest.raises(InputError, match="force=True replaces it"):
+            extract(database, facts, shapes, tmp_path / "run", GIVEN)
+        assert read_dataset(tmp_path / "run").rules.num_rows == 1
+        extract(database, facts, shapes, tmp_path / "run", GIVEN, force=True)
+    assert read_dataset(tmp_path / "run").rules.num_rows == 0
+    assert {file.name for file in (tmp_path / "run").iterdir()} == {"dataset", "structure.json"}

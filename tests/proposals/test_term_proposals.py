@@ -20,7 +20,7 @@ from tests.scenarios.generated import true_facts
 
 FILES = {
     "mapping.ttl", "mapping.obda", "mapping.properties", "mapping.yarrrml.yml", "mapping.sql", "mapping.rules",
-    "proposals.json", "report.html",
+    "proposals.json", "report.html", "times.json",
 }  # fmt: skip
 
 

@@ -24,6 +24,9 @@ Parameters = Sequence[object] | None
 _SECRET = re.compile(r"pass|pwd|token|secret|key$|credential", re.IGNORECASE)
 """Options of a URL whose values nobody may see."""
 
+ROLE = "role"
+"""The option of a server's URL that names the role to take on when connected."""
+
 
 class Engine(Protocol):
     """A read-only session factory. `rows` and `arrow` may be interleaved: each has a session of its own."""
@@ -118,6 +121,12 @@ def without_password(url: URL) -> str:
     """The URL as we may show it: no secret, neither before the host nor among the options."""
     hidden = [key for key in url.query if _SECRET.search(key)]
     return printable(url._replace(password=None).difference_update_query(hidden).render_as_string())
+
+
+def role_of(url: URL) -> str | None:
+    """The role that a URL asks for."""
+    role = url.query.get(ROLE)
+    return role if isinstance(role, str) and role else None
 
 
 def scrubbed(text: str, url: URL) -> str:

@@ -25,11 +25,13 @@ from ruleminer.errors import ConnectionLostError, DatabaseError, StatementStoppe
 from ruleminer.rules.dialects import MYSQL
 from ruleminer.rules.values import Kind
 from ruleminer.sources.engines.engine import (
+    ROLE,
     ROWS_PER_BATCH,
     ROWS_PER_FETCH,
     Clock,
     Parameters,
     one_line,
+    role_of,
     scrubbed,
     streamed,
     timed_out,
@@ -240,6 +242,8 @@ class MySQL:
         try:
             with connection.cursor() as cursor:
                 version = connection.get_server_info()  # type: ignore[no-untyped-call]
+                if role := role_of(self._url):
+                    cursor.execute("SET ROLE `" + role.replace("`", "``") + "`")
                 for setting in _session_settings(version, self._timeout):
                     cursor.execute(setting)
         except pymysql.Error as error:
@@ -291,8 +295,9 @@ def connect(url: URL, **more: Any) -> pymysql.Connection[Any]:
     options = dict(url.query)
     socket = options.pop("unix_socket", None)
     ca = options.pop("ssl_ca", None)
+    options.pop(ROLE, None)
     if options:
-        known = "unix_socket and ssl_ca"
+        known = "unix_socket, ssl_ca and role"
         raise DatabaseError(f"cannot connect to {without_password(url)}: options of the URL may be {known}")
     try:
         connection: pymysql.Connection[Any] = pymysql.connect(

@@ -24,10 +24,12 @@ from sqlalchemy.engine import URL
 from ruleminer.errors import ConnectionLostError, DatabaseError, StatementStoppedError
 from ruleminer.rules.dialects import POSTGRES
 from ruleminer.sources.engines.engine import (
+    ROLE,
     ROWS_PER_FETCH,
     Clock,
     Parameters,
     one_line,
+    role_of,
     scrubbed,
     streamed,
     timed_out,
@@ -214,7 +216,7 @@ class PostgreSQL:
         with connection.cursor() as cursor:
             with self._adbc_guarded(cursor, Clock(self._timeout)):
                 # The clock is ours: the server's would count the time the reader of the stream takes.
-                for setting in _session_settings(self._schema, self._timeout, own_clock=True):
+                for setting in _session_settings(self._url, self._schema, self._timeout, own_clock=True):
                     cursor.execute(setting)
             with suppress(adbc_driver_manager.Error, pa.ArrowException):
                 cursor.execute(_NOTICE_A_LOST_CLIENT)
@@ -261,7 +263,7 @@ class PostgreSQL:
             connection.set_session(readonly=True)
             register_type(_PADDED, connection)
             with connection.cursor() as cursor:
-                for setting in _session_settings(self._schema, self._timeout):
+                for setting in _session_settings(self._url, self._schema, self._timeout):
                     cursor.execute(setting)
             connection.commit()
             with suppress(psycopg2.errors.UndefinedObject, psycopg2.errors.InvalidParameterValue):
@@ -335,10 +337,10 @@ def connect(url: URL) -> Connection:
 
 
 def connect_arguments(url: URL) -> dict[str, Any]:
-    """The URL as libpq's keywords."""
+    """The URL as libpq's keywords; the role is for us to take on."""
     named = url.translate_connect_args(username="user", database="dbname")
     defaults = {"connect_timeout": 15, "application_name": "ruleminer", "client_encoding": "UTF8"}
-    return {**defaults, **named, **url.query}
+    return {**defaults, **named, **{name: value for name, value in url.query.items() if name != ROLE}}
 
 
 def connect_failure(url: URL, error: object) -> DatabaseError:
@@ -351,7 +353,9 @@ def connect_failure(url: URL, error: object) -> DatabaseError:
 _NOTICE_A_LOST_CLIENT = "SET client_connection_check_interval = '5s'"  # PostgreSQL 14, and not on every system
 
 
-def _session_settings(schema: str | None, timeout: float, own_clock: bool = False) -> Iterator[str]:
+def _session_settings(url: URL, schema: str | None, timeout: float, own_clock: bool = False) -> Iterator[str]:
+    if role := role_of(url):
+        yield f"SET ROLE {quote_identifier(role)}"
     yield "SET default_transaction_read_only = on"
     yield f"SET statement_timeout = {0 if own_clock else max(1, round(timeout * 1000))}"
     yield f"SET lock_timeout = {max(1, round(min(timeout / 2, _LOCK_PATIENCE) * 1000))}"

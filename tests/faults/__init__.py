@@ -1,0 +1,1 @@
+"""Faults on purpose: kills, twins, full disks, broken files, hostile input; `benchmarks/faults.py` for hours."""
