@@ -86,7 +86,8 @@ def main() -> None:
         code, told = told_error(error, sys.argv, _as_typed)
         if isinstance(error, OSError):
             _close_stdout()
-        sys.stderr.write(f"error: {printable(told)}\n")
+        with suppress(OSError):  # where there is no room for anything, the exit code tells
+            sys.stderr.write(f"error: {printable(told)}\n")
         sys.exit(code)
 
 

@@ -11,6 +11,7 @@ import resource
 import sys
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -100,7 +101,8 @@ def _run(words: list[str], folder: str, log: str, kill_at: int, largest_file: in
         traceback.print_exc()
         code = 1
     for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+        with suppress(OSError):
+            stream.flush()
     if largest_file is None:
         Path(f"{log}.steps").write_text(str(steps.count))
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
