@@ -64,6 +64,7 @@ def test_a_lock_that_names_no_process_is_taken(tmp_path: Path, content: str) -> 
         assert json.loads((tmp_path / ".lock").read_text())["pid"] == os.getpid()
 
 
+@pytest.mark.live
 def test_the_lock_of_a_killed_process_is_told_and_taken_over(tmp_path: Path) -> None:
     child = subprocess.Popen([sys.executable, "-c", _HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None

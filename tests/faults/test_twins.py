@@ -11,6 +11,7 @@ from tests.faults.world import World
 
 
 @pytest.mark.parametrize(("name", "other"), [("extract", "extract"), ("propose again", "propose again")])
+@pytest.mark.live
 def test_twins_never_mix(world: World, tmp_path: Path, name: str, other: str) -> None:
     place = world.copy_before(name, tmp_path / "run here")
     assert check_twins(world, name, other, place) == ""
