@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -123,6 +124,28 @@ def sweep(folder: Path) -> None:
         if place.name.startswith(".") and place.name.endswith(_PART):
             with suppress(OSError):
                 remove(place)
+
+
+def sweep_dead(folder: Path, prefix: str) -> None:
+    """Remove what processes that are gone left in a folder that many may write to: PREFIX, their number, whatever."""
+    for place in folder.iterdir() if folder.is_dir() else ():
+        owner = re.match(r"\d+", place.name.removeprefix(prefix)) if place.name.startswith(prefix) else None
+        if owner and not _is_alive(int(owner[0])):
+            with suppress(OSError):
+                remove(place)
+
+
+def _is_alive(process: int) -> bool:
+    """Whether another process than ours has this number."""
+    if process == os.getpid():
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:  # somebody else's
+        return True
+    return True
 
 
 def remove(place: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from ruleminer import whole_files
 from ruleminer.errors import InputError
 from ruleminer.run import Run
-from ruleminer.whole_files import settle, swap, sweep, whole_folder, write_whole, writing
+from ruleminer.whole_files import settle, swap, sweep, sweep_dead, whole_folder, write_whole, writing
 
 
 def filled(folder: Path, text: str) -> Path:
@@ -92,6 +95,19 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
         part.write_text("half") and stop()
     assert (tmp_path / "new" / "file").read_text() == "one\n"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["file"]
+
+
+def test_what_dead_processes_left_goes_and_what_living_ones_write_stays(tmp_path: Path) -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    dead, living = tmp_path / f".a.loading-{child.pid}", tmp_path / f".a.loading-{os.getppid()}.wal"
+    filled(dead, "x")
+    for file in (living, tmp_path / ".a.loading-", tmp_path / ".ab.loading-1"):
+        file.write_text("x")
+    sweep_dead(tmp_path, ".a.loading-")
+    assert not dead.exists()
+    assert len(list(tmp_path.iterdir())) == 3
+    sweep_dead(tmp_path / "nowhere", ".a")
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ scenario.json                       how a generated scenario was made
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +29,10 @@ from ruleminer.problem.pairs import SUFFIX, QueryPair, read_pairs
 from ruleminer.sources.copy_database import copy_database
 from ruleminer.sources.database import Database
 from ruleminer.sources.dump import load_dump
+from ruleminer.whole_files import sweep_dead
 
 _ONTOLOGIES = ("ontology.ttl", "ontology.rdf", "ontology.owl", "ontology.xml", "ontology.nt")
+_LOADING = ".loading-"
 _DUMPS = ("dump.sql", "dump.sql.gz")
 _FACTS = ("facts.csv", "facts.parquet")  # large scenarios have the latter
 
@@ -91,7 +94,8 @@ def scenario_database(scenario: Scenario, cache_dir: Path | str) -> str:
     cache.mkdir(parents=True, exist_ok=True)
     cached = cache / f"{scenario.name}-{digest[:16]}-{__version__}.duckdb"
     if not cached.exists():
-        with tempfile.TemporaryDirectory(dir=cache, prefix=".loading-") as workplace:
+        sweep_dead(cache, _LOADING)
+        with tempfile.TemporaryDirectory(dir=cache, prefix=f"{_LOADING}{os.getpid()}-") as workplace:
             fresh = Path(workplace) / cached.name
             load_dump(scenario.dump_path, _duckdb_url(fresh))
             fresh.replace(cached)

@@ -29,6 +29,7 @@ from ruleminer.validation.distinct_lines import distinct_lines
 from ruleminer.validation.materialise import Quad, Tally, materialise
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.r2rml_values import R2RMLMapping
+from ruleminer.whole_files import swap, sweep_dead
 
 MANIFEST = "manifest.json"
 HELD = 32 * 2**20
@@ -269,38 +270,13 @@ def _written(out: Path) -> Iterator[Path]:
     """A folder beside `out` that takes its place in the end, or is gone."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        left_by_others = [path for path in out.parent.iterdir() if path.name.startswith(f".{out.name}.unfinished-")]
-        for left in left_by_others:
-            if not _is_alive(left.name.rpartition("-")[2]):
-                shutil.rmtree(left, ignore_errors=True)
+        sweep_dead(out.parent, f".{out.name}.unfinished-")
         staged = out.with_name(f".{out.name}.unfinished-{os.getpid()}")
         staged.mkdir()
         try:
             yield staged
-            _take_place(staged, out)
+            swap(staged, out)
         finally:
             shutil.rmtree(staged, ignore_errors=True)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror or error})") from None
-
-
-def _take_place(staged: Path, out: Path) -> None:
-    if not out.exists():
-        staged.rename(out)
-        return
-    old = out.with_name(f".{out.name}.unfinished-old-{os.getpid()}")
-    out.rename(old)
-    staged.rename(out)
-    shutil.rmtree(old)
-
-
-def _is_alive(process: str) -> bool:
-    if not process.isdecimal() or int(process) == os.getpid():
-        return False
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's
-        return True
-    return True

@@ -23,6 +23,7 @@ from ruleminer.sources.pgdump.declared import Columns, DumpColumn, DumpTable, Du
 from ruleminer.sources.pgdump.rows import Rows
 from ruleminer.sources.pgdump.target import occupied
 from ruleminer.sources.schema import quote_identifier as quoted
+from ruleminer.whole_files import sweep_dead
 
 _TYPES = {
     "SMALLINT": "SMALLINT",
@@ -49,6 +50,7 @@ def into_duckdb(path: Path, declared: Declarations, replace: bool) -> Iterator[D
     if is_new and not path.parent.is_dir():
         raise DatabaseError(f"no folder {path.parent} to write {path.name} into")
     place = path.with_name(f".{path.name}.loading-{os.getpid()}") if is_new else path
+    sweep_dead(path.parent, f".{path.name}.loading-")
     try:
         target = DuckDBTarget(place, path, declared, replace)
         try:

@@ -19,6 +19,7 @@ from ruleminer.sources.pgdump.declarations import Declarations
 from ruleminer.sources.pgdump.declared import Columns, DumpColumn, DumpTable, DumpView
 from ruleminer.sources.pgdump.rows import Rows
 from ruleminer.sources.schema import quote_identifier as quoted
+from ruleminer.whole_files import sweep_dead
 
 _NAMES = {
     Kind.INTEGER: "INTEGER",
@@ -39,6 +40,7 @@ def into_sqlite(path: Path, declared: Declarations, replace: bool) -> Iterator[S
     if not path.parent.is_dir():
         raise DatabaseError(f"no folder {path.parent} to write {path.name} into")
     place = path.with_name(f".{path.name}.loading-{os.getpid()}")
+    sweep_dead(path.parent, f".{path.name}.loading-")
     try:
         connection = sqlite3.connect(place)
         try:
