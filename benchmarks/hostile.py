@@ -11,7 +11,6 @@ behind the examples and is not among the candidates.
 from __future__ import annotations
 
 import argparse
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -44,9 +43,7 @@ def _measure(tables: int, wide: int, size: int, told: int) -> None:
         place = Path(folder)
         world = hostile_world(place, 1, size, tables, declared=tables > 20, told=told, wide=wide)
         asked = ["extract", "--db", world.database, "--ontology", world.ontology, "--examples", world.facts]
-        before = _processor_seconds()
         done = measured(place, *asked, "--out", place / "run", "-q", "--memory", f"{MEMORY_MB}MB", patience=3600)
-        seconds = _processor_seconds() - before
         if done.code:
             raise SystemExit(done.err.strip().splitlines()[-1])
         dataset = read_dataset(place / "run")
@@ -54,12 +51,7 @@ def _measure(tables: int, wide: int, size: int, told: int) -> None:
         lost = sum(rule not in found for rule in world.true_rules.values())
         counts = f"{world.rows:>12,}{dataset.facts.num_rows:>7,}{dataset.candidates.num_rows:>12,}"
         shares = f"{lost} of {len(world.true_rules)}"
-        print(f"{tables:>7}{wide:>6}{counts}{seconds:>9.1f}{done.peak_mb:>9.0f}{shares:>10}", flush=True)
-
-
-def _processor_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        print(f"{tables:>7}{wide:>6}{counts}{done.processor_seconds:>9.1f}{done.peak_mb:>9.0f}{shares:>10}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""The command line in a process of its own, with its seconds and its peak memory."""
+"""The command line in a process of its own, with its seconds, also those of the processor, and its peak memory."""
 
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ class Measured(NamedTuple):
     out: str
     err: str
     seconds: float
+    processor_seconds: float
     peak_mb: float
 
 
@@ -62,10 +64,17 @@ def _hear_interrupts() -> None:
 def measured(folder: Path, *words: object, patience: float = 300) -> Measured:
     """A command run to its end in a folder; one that takes longer than so many seconds is killed."""
     note = folder / "peak"
-    started = time.perf_counter()
+    started, used = time.perf_counter(), _processor_seconds()
     process = start(note, *words)
     try:
         out, err = process.communicate(timeout=patience)
     finally:
         process.kill()
-    return Measured(process.returncode, out, err, time.perf_counter() - started, float(note.read_text()))
+    took, used = time.perf_counter() - started, _processor_seconds() - used
+    return Measured(process.returncode, out, err, took, used, float(note.read_text()))
+
+
+def _processor_seconds() -> float:
+    """Of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

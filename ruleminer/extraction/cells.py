@@ -31,6 +31,7 @@ from ruleminer.rules.templates import Restriction, Template
 from ruleminer.rules.values import Kind, Variable
 from ruleminer.sources.patience import patiently
 
+_LARGEST_WHOLE = 50_000  # rows of a table that comes whole
 _MOST_FETCHED = 100_000  # rows of a table that come over without a look at which of the values are common
 
 
@@ -82,7 +83,7 @@ def fetch_cells(
     if work.execute("SELECT count(*) FROM fetched").fetchall() == [(0,)]:
         _note_common(work, catalog, wanted)
     _note_wanted(work, wanted)
-    asked = sum(len(json.loads(array)) for array in wanted.values())
+    asked = min(_LARGEST_WHOLE, sum(len(json.loads(array)) for array in wanted.values()))
     whole = frozenset(table for table in catalog.by_table if 0 < catalog.rows.get(table, 0) <= asked)
     if work.execute("SELECT count(*) FROM reach").fetchone() == (0,):
         _fetch_pass(work, source, catalog, Wanted(wanted), 1, whole, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -13,7 +14,9 @@ from ruleminer.extraction.pipeline import ExtractOptions, extract
 from ruleminer.extraction.sampling import Negatives
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.problem.template_files import read_templates
-from ruleminer.sources.database import open_database
+from ruleminer.sources.copy_database import copy_database
+from ruleminer.sources.database import Database, open_database
+from ruleminer.structure.structure import learn_structure
 
 PLACES, VISITS = 60, 1200  # each place has twenty visits
 IN_PLACE = "inPlace(x, y) <- visit(id: x, place_id: y)"
@@ -37,6 +40,36 @@ def extracted(database: Path, out: Path, facts: list[Fact]) -> Dataset:
         options = ExtractOptions(negatives=Negatives.NONE)
         extract(opened, fact_table(facts), chosen, out, options)
     return read_dataset(out)
+
+
+def test_a_search_reads_a_table_of_a_live_server_twice_at_most_and_a_small_one_once(
+    database: Path, tmp_path: Path, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_database(database, empty_postgres)
+    place = ("inPlace", 5008, 9)
+    facts = told(place, *(("placeName", 5000 + n, f"place {1 + n}") for n in range(PLACES // 2 + 1)))
+    asked = list[str]()
+
+    for name in ("arrow", "rows"):
+        plain = getattr(Database, name)
+
+        def recorded(self: Database, sql: str, params: object = None, plain: Any = plain) -> Any:
+            asked.append(sql)
+            return plain(self, sql, params)
+
+        monkeypatch.setattr(Database, name, recorded)
+    rules = []
+    for url in (database, empty_postgres):
+        with open_database(url) as opened:
+            structure = learn_structure(opened)
+            asked.clear()
+            out, options = tmp_path / opened.dialect.name, ExtractOptions(negatives=Negatives.NONE)
+            extract(opened, fact_table(facts), read_templates(), out, options, structure=structure)
+        reads = {table: sum(f'"{table}"' in sql for sql in asked) for table in ("place", "visit")}
+        assert reads == {"place": 1, "visit": 2}
+        rules.append(read_dataset(tmp_path / opened.dialect.name).rules["text"].to_pylist())
+    assert rules[0] == rules[1]
+    assert {IN_PLACE, PLACE_NAME} <= set(rules[0])
 
 
 def told(*facts: tuple[str, int, object]) -> list[Fact]:
