@@ -80,5 +80,9 @@ class RoleWarning(NoteWarning):
     """The role that reads a database may do more than read."""
 
 
+class UnansweredWarning(NoteWarning):
+    """A question about the structure of a database that it did not answer: keys or links may be missing."""
+
+
 class TakenOverWarning(NoteWarning):
     """A run that a process left without finishing is taken over."""

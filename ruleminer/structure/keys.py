@@ -13,6 +13,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table, quote_identifier
 from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile
+from ruleminer.structure.unanswered import tell_unanswered
 from ruleminer.structure.words import likeness, words
 
 _KINDS = (Kind.INTEGER, Kind.TEXT)
@@ -116,7 +117,8 @@ def _without_repeats(choices: list[tuple[str, ...]], table: Table, database: Dat
         rows = patiently(lambda: list(database.rows(sql)))
     except ConnectionLostError:
         raise
-    except DatabaseError:
+    except DatabaseError as error:
+        tell_unanswered(table.name, "compound keys", error)
         return []
     values = dict(zip(names, zip(*rows, strict=True), strict=True))
     return [c for c in choices if len(set(zip(*(values[name] for name in c), strict=True))) == len(rows)]
@@ -133,6 +135,7 @@ def _tells_apart(columns: tuple[str, ...], table: Table, rows: int, database: Da
         ((count,),) = patiently(lambda: list(database.rows(sql)))
     except ConnectionLostError:
         raise
-    except DatabaseError:
+    except DatabaseError as error:
+        tell_unanswered(table.name, "compound keys", error)
         return False
     return bool(count == rows)

@@ -25,6 +25,7 @@ from ruleminer.structure.link_file import Ends, LinkWishes
 from ruleminer.structure.profile import ColumnProfile, Profile
 from ruleminer.structure.spaces import Partition
 from ruleminer.structure.surprise import is_counter, surprise
+from ruleminer.structure.unanswered import tell_unanswered
 from ruleminer.structure.words import SAYS_LITTLE, likeness, words
 
 ENOUGH = 2.6  # score from which a link is believed
@@ -312,7 +313,8 @@ class _Values:
             return patiently(partial(self._asked, place, key))
         except ConnectionLostError:
             raise
-        except DatabaseError:
+        except DatabaseError as error:
+            tell_unanswered(place[0], "links", error)
             return 0.0
 
     def beside(self, key: Place, own: ColumnProfile) -> tuple[int, int] | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from ruleminer.errors import DatabaseTimeoutError, UnansweredWarning
 from ruleminer.sources.database import open_database
 from ruleminer.structure.keys import with_keys
 from ruleminer.structure.profile import profile_of
@@ -96,6 +98,22 @@ def test_a_table_is_counted_a_few_times_at_most(tmp_path: Path, monkeypatch: pyt
         with_keys(database.schema, profile, database)
     assert asked[0].endswith("LIMIT 10000")
     assert len(asked) <= 5
+
+
+def test_a_key_that_the_database_had_no_time_to_count_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = database_of(
+        tmp_path, "CREATE TABLE wrote AS SELECT p AS person, q AS paper FROM range(5) r(p), range(6) s(q)"
+    )
+    with open_database(url) as database:
+        profile = profile_of(database)
+
+        def late(sql: str, *rest: object) -> NoReturn:
+            raise DatabaseTimeoutError("the database did not answer within 1 s")
+
+        monkeypatch.setattr(database, "rows", late)
+        with pytest.warns(UnansweredWarning, match="wrote: compound keys may be missing .*within 1 s"):
+            _, keys = with_keys(database.schema, profile, database)
+    assert keys == ()
 
 
 def test_why_is_told(tmp_path: Path) -> None:
