@@ -228,6 +228,15 @@ def test_a_unique_name_beside_the_key_is_a_value_unless_something_refers_to_it(o
     stamps = replace(table("stamps", "id", "land"), foreign_keys=(ForeignKey(("land",), "lands", ("word",)),))
     found, _ = triples(ontology, "about(x, y) <- stamps(id: x, land: y)", structure_of(lands, stamps))
     assert prefix(found[0].object) == f"{BASE}lands.word/"
+    # Who writes a thing as its IRI and what it has as a text means the text.
+    found, _ = triples(
+        ontology, 'about(x, y) <- stamps(id: a, land: y), x = "http://a.b/" ++ a', structure_of(lands, _texts(stamps))
+    )
+    assert isinstance(found[0].object, Literal)
+
+
+def _texts(given: Table) -> Table:
+    return replace(given, columns=tuple(Column.of_type(one.name, "text", True) for one in given.columns))
 
 
 def test_values_have_the_datatype_of_the_range(ontology: Ontology) -> None:
