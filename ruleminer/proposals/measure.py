@@ -14,6 +14,7 @@ from ruleminer.learn.scoring import Fact
 from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.evidence import Floats
+from ruleminer.proposals.fixed_text import named_values
 from ruleminer.proposals.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.proposals.prior import Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -200,7 +201,12 @@ class Measure:
         ]
         known = [place for place in places if place.column in {c.name for c in schema.table(place.table).columns}]
         self._distinct.update(self.derivations.distinct(known))
-        return [self._prior(pool.predicate, body, rule) for body, rule in zip(pool.bodies, pool.rules, strict=True)]
+        priors = [self._prior(pool.predicate, body, rule) for body, rule in zip(pool.bodies, pool.rules, strict=True)]
+        if not pool.positives:
+            return priors
+        named = named_values(pool)
+        self._distinct.update(self.derivations.distinct({one.place for some in named for one in some}))
+        return [self.prior_of.naming(prior, some) for prior, some in zip(priors, named, strict=True)]
 
     def _prior(self, predicate: str, body: Body, rule: Rule) -> Prior:
         prior = self._priors.get((predicate, body))

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, PropertyKind, local_name
+from ruleminer.proposals.fixed_text import Named
 from ruleminer.proposals.names import iri_words, name_fit, telling_names
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.transformations import TRANSFORMATIONS
 from ruleminer.rules.values import Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.words import best_likeness
+from ruleminer.structure.words import NameIndex, best_likeness
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for a class of those rows of a table that a link leads to: mostly all rows are meant
@@ -71,6 +73,10 @@ class PriorOf:
             (table.name, column.name): cost for table in schema.tables for column, cost in self._costs(table)
         }
 
+    @cached_property
+    def _terms(self) -> NameIndex:
+        return NameIndex(local_name(term.iri) for term in self.ontology.terms)
+
     def prior(self, rule: Rule) -> Prior:
         """The prior of one rule."""
         term = self.ontology.find(rule.predicate)
@@ -83,6 +89,17 @@ class PriorOf:
             self._conditions(term, rule),
             self._is_whole(rule),
         )
+
+    def naming(self, prior: Prior, named: Sequence[Named]) -> Prior:
+        """The prior of a rule whose fixed text names such values: a condition each, paid for as any other."""
+        chosen = [one for one in named if self._terms.best((one.text,)) < _CALLED_FOR]
+        if not chosen:
+            return prior
+        cost = sum(
+            self._column_costs.get(one.place, self._tables) + math.log(max(2, self.distinct.get(one.place, 2)))
+            for one in chosen
+        )
+        return replace(prior, length=prior.length + cost, conditions=prior.conditions + len(chosen), whole=False)
 
     def names(self, rule: Rule) -> float:
         """How well the rule's names fit its predicate, from 0 to 1."""
