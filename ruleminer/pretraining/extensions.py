@@ -38,6 +38,8 @@ class Extensions:
         """All facts that a body derives."""
         if body not in self._known:
             rule = body.of("_")
+            if rule.exclusions:  # structure offers no such rule
+                raise ValueError(f"not a rule of plain columns: {body}")
             bindings: list[Binding] = [{}]
             for atom in rule.body:
                 bindings = [wider for binding in bindings for wider in self._joined(atom, binding)]

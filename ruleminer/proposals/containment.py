@@ -13,6 +13,9 @@ Alike = Callable[[Place, Place], bool]
 
 def is_contained(narrow: Rule, wide: Rule, alike: Alike) -> bool:
     """Whether each fact of the first rule is one of the second: all that the second asks for, the first does too."""
+    if wide.exclusions:  # as refinement makes them: of the very same rule
+        same = replace(wide, predicate=narrow.predicate, exclusions=narrow.exclusions) == narrow
+        return same and {*wide.exclusions} <= {*narrow.exclusions}
     start: dict[Variable, Term] = {}
     for ours, theirs in zip(wide.arguments, narrow.arguments, strict=True):
         concat, other = wide.definition_of(ours), narrow.definition_of(theirs)

@@ -72,7 +72,7 @@ class Reading:
 
 def reading_of(rule: Rule, schema: Schema) -> Reading | None:
     """The rule over its frame; None if it has a shape, columns or transformations that must be asked for alone."""
-    if rule.transformations or rule.empty:
+    if rule.transformations or rule.empty or rule.exclusions:
         return None
     places: dict[Variable, list[Spot]] = {}
     for number, atom in enumerate(rule.body, start=1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from random import Random
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.evidence import Floats
 from ruleminer.proposals.fixed_text import named_values
+from ruleminer.proposals.placeholders import without_placeholders
 from ruleminer.proposals.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.proposals.prior import Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -87,7 +89,8 @@ class Measure:
         usable = [one for one in found if one is not None]
         finer = refinements(usable, self.derivations, self.weights)
         shapes = conditions_of_shapes([one.pool for one in usable], self.derivations.database.schema)
-        finer = [[*codes, *empty] for codes, empty in zip(finer, shapes, strict=True)]
+        filled = without_placeholders(usable, self.derivations.structure, self.weights)
+        finer = [list(chain(*some)) for some in zip(finer, shapes, filled, strict=True)]
         refined = [one for one, rules in zip(usable, finer, strict=True) if rules]
         more = with_rules([one.pool for one in refined], [rules for rules in finer if rules], REFINED, self.derivations)
         again = {id(one): wider for one, wider in zip(refined, self._sized(more), strict=True) if wider}

@@ -125,6 +125,8 @@ class PriorOf:
                 if isinstance(term, Constant):
                     cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
         cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
+        for position, _ in rule.excluded:
+            cost += math.log(2) + math.log(max(2, self.distinct.get(position.place, 2)))
         for _, concat in rule.definitions:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
@@ -139,6 +141,7 @@ class PriorOf:
         )
         unnamed = sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
+        unnamed += len(rule.exclusions)
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
@@ -193,7 +196,7 @@ class PriorOf:
         return _hold_a_key({place.column for place in places}, self.schema.table(rule.body[0].table))
 
     def _is_whole(self, rule: Rule) -> bool:
-        if len(rule.body) != 1 or rule.constants or _only_filled(rule):
+        if len(rule.body) != 1 or rule.constants or rule.exclusions or _only_filled(rule):
             return False
         return any(place in self._keys for place in rule.places_of(rule.arguments[0]))
 
@@ -320,5 +323,5 @@ def _only_confirming(rule: Rule) -> list[set[str]]:
 
 
 def constant_places(rules: Sequence[Rule]) -> list[Place]:
-    """The columns in which the rules choose a value."""
-    return list(dict.fromkeys(position.place for rule in rules for position, _ in rule.constants))
+    """The columns in which the rules choose a value, or exclude one."""
+    return list(dict.fromkeys(position.place for rule in rules for position, _ in (*rule.constants, *rule.excluded)))

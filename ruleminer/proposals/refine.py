@@ -85,7 +85,7 @@ def _probes(measured: Measured, derivations: Derivations, weights: PriorWeights)
 
 def _shape(rule: Rule) -> tuple[object, ...]:
     """The rule whatever the order of its columns."""
-    return tuple((atom.table, frozenset(atom.columns)) for atom in rule.body), rule.definitions
+    return tuple((atom.table, frozenset(atom.columns)) for atom in rule.body), rule.definitions, rule.exclusions
 
 
 def _with(rule: Rule, place: int, column: str, term: Variable | Constant) -> Rule:

@@ -85,6 +85,9 @@ def _problems(rule: Rule, term: str, ontology: Ontology, schema: Schema) -> list
                 found.append(f"table {atom.table} has no column {name}{nearest(name, columns)}")
             elif isinstance(value, Constant) and not _comparable(value.kind, columns[name].kind):
                 found.append(f"{atom.table}.{name} holds values of kind {columns[name].kind}, not {value.kind}")
+    for position, constant in rule.excluded if not found else ():
+        if not _comparable(constant.kind, kind := schema.type_of(*position.place).kind):
+            found.append(f"{position.table}.{position.column} holds values of kind {kind}, not {constant.kind}")
     return [Problem(one) for one in found]
 
 

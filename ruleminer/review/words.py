@@ -41,6 +41,7 @@ def rule_words(rule: Rule) -> str:
         return position.column if alone else column(position)
 
     chosen = [f"{place(position)} is {term_text(constant)}" for position, constant in rule.constants]
+    chosen += [f"{place(position)} is not {term_text(constant)}" for position, constant in rule.excluded]
     chosen += [f"{place(position)} is empty" for position in rule.empty]
     # A variable of its own says no more than that its column holds a value.
     filled = [found[0] for variable, found in positions.items() if len(found) == 1 and variable not in own]

@@ -1,7 +1,7 @@
 """Text → rule: the parser of the rule language, for rules and for templates.
 
     rule        predicate "(" variable, ... ")" "<-" item, ...
-    item        table "(" column ":" term, ... ")"   |   variable "=" part "++" ...
+    item        table "(" column ":" term, ... ")"   |   variable "=" part "++" ...   |   variable "<>" constant
     term        variable | null | 12 | 1.5 | true | 2014-05-04 | 2014-05-04T10:00:00 | "text"
     part        "text" | variable | transformation "(" variable ["," parameter] ")"
     template    ["refine"] name ":" rule, with ?slots for names and constants, "?*: a..." and "x = concat(a...)"
@@ -40,7 +40,7 @@ _TOKEN = re.compile(
     |(?P<name>[A-Za-z_][A-Za-z0-9_-]*)
     |(?P<text>"(?:[^"\\\n]|\\.)*")
     |(?P<slot>\?(?:[A-Za-z_]\w*|\*))
-    |(?P<mark><-|\+\+|\.\.\.|[(),:=@])""",
+    |(?P<mark><-|<>|\+\+|\.\.\.|[(),:=@])""",
     re.VERBOSE,
 )
 _CONSTANTS = {"name": Kind.BOOLEAN} | {str(kind): kind for kind in Kind if kind is not Kind.BOOLEAN}
@@ -156,6 +156,7 @@ class _Parser:
         self.expect("<-", "'<-' behind the head")
         atoms: list[AtomPattern] = []
         definitions: list[tuple[Variable, Concat | Spread]] = []
+        exclusions: list[tuple[Variable, Constant]] = []
         while True:
             item = self.token
             subject = self.name("a table or a definition")
@@ -163,11 +164,19 @@ class _Parser:
                 if not isinstance(subject, str) or item.kind != "name":
                     self.fail("only a variable can be defined by '='", item)
                 definitions.append((Variable(subject), self.concatenation()))
+            elif self.accept("<>"):
+                if not isinstance(subject, str) or item.kind != "name":
+                    self.fail("only a variable can have values excluded by '<>'", item)
+                if self.at("name") and self.token.text not in ("true", "false"):
+                    self.fail(f"expected a constant behind '<>', found {self.token.text}", self.token)
+                exclusions.append((Variable(subject), self.constant()))
             else:
                 atoms.append(self.atom(subject))
             if not self.accept(","):
                 break
-        template = Template(name, predicate, tuple(arguments), tuple(atoms), tuple(definitions), refines)
+        template = Template(
+            name, predicate, tuple(arguments), tuple(atoms), tuple(definitions), refines, tuple(exclusions)
+        )
         problem = binding_problem(template)
         if problem:
             self.fail(problem, start)
@@ -313,6 +322,11 @@ def binding_problem(template: Template) -> str | None:
         return "the body names no table"
     if template.name and any(isinstance(term, Empty) for atom in template.body for _, term in atom.columns):
         return "a template cannot ask for null: only values are searched for"
+    if template.name and template.exclusions:
+        return "a template cannot exclude a value: proposals do, where examples call for it"
+    for variable, _ in template.exclusions:
+        if variable not in in_body:
+            return f"{variable.name} stands in no atom of the body: only what a column holds can be excluded"
     if len(set(spreads)) < len(spreads):
         return "two places '?*' with the same variable"
     defined: set[Variable] = set()

@@ -17,6 +17,7 @@ def rule_text(rule: Rule) -> str:
     """The rule on one line; `parse_rule` gives the same rule back."""
     items = [atom_text(atom) for atom in rule.body]
     items += [f"{variable.name} = {concat_text(concat)}" for variable, concat in rule.definitions]
+    items += [f"{variable.name} <> {term_text(constant)}" for variable, constant in rule.exclusions]
     arguments = ", ".join(variable.name for variable in rule.arguments)
     return f"{name_text(rule.predicate)}({arguments}) <- {', '.join(items)}"
 

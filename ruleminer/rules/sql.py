@@ -113,9 +113,11 @@ class BodySql:
         return statement.where(*self._conditions(join_on))
 
     def _conditions(self, join_on: bool) -> Iterator[exp.Expression]:
-        """The rule's constants, no NULL in any column that it names, and the equalities that no join has."""
+        """The rule's constants, what it excludes, no NULL in what it names, and the equalities that no join has."""
         for position, constant in self.constants:
             yield exp.EQ(this=self.column(position), expression=self.constant(constant.value))
+        for position, constant in self.rule.excluded:
+            yield exp.NEQ(this=self.column(position), expression=self.constant(constant.value))
         for position in self.rule.empty:
             yield exp.Is(this=column_of(f"t{position.atom}", position.column), expression=exp.Null())
         for first, *others in self.positions.values():

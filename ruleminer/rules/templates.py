@@ -72,6 +72,7 @@ class Template:
     body: tuple[AtomPattern, ...]
     definitions: tuple[tuple[Variable, Concat | Spread], ...] = ()
     refines: bool = False  # looked for only where negatives contradict what the others found
+    exclusions: tuple[tuple[Variable, Constant], ...] = ()  # of a rule; a template has none
 
     def slots(self) -> Iterator[Slot]:
         """All slots, in reading order, repeats included."""
@@ -89,4 +90,4 @@ class Template:
             raise ValueError("?* belongs in a template; a rule names its columns")
         atoms = tuple(Atom(str(atom.table), tuple(atom.columns)) for atom in self.body)  # type: ignore[arg-type]
         definitions = tuple((v, c) for v, c in self.definitions if isinstance(c, Concat))
-        return Rule(str(self.predicate), self.arguments, atoms, definitions)
+        return Rule(str(self.predicate), self.arguments, atoms, definitions, self.exclusions)

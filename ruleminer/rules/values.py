@@ -157,15 +157,17 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`predicate(arguments) <- body, variable = concatenation, ...`.
+    """`predicate(arguments) <- body, variable = concatenation, variable <> constant, ...`.
 
-    Each head argument is a variable that the body or one of the definitions binds.
+    Each head argument is a variable that the body or one of the definitions binds. `exclusions` are values that a
+    variable of the body does not have.
     """
 
     predicate: str
     arguments: tuple[Variable, ...]
     body: tuple[Atom, ...]
     definitions: tuple[tuple[Variable, Concat], ...] = ()
+    exclusions: tuple[tuple[Variable, Constant], ...] = ()
 
     def definition_of(self, variable: Variable) -> Concat | None:
         """The concatenation that defines a variable, if one does."""
@@ -200,6 +202,12 @@ class Rule:
             for column, term in atom.columns
             if isinstance(term, Empty)
         )
+
+    @property
+    def excluded(self) -> tuple[tuple[Position, Constant], ...]:
+        """The values that a column must not hold, each with where its variable first stands."""
+        positions = self.positions
+        return tuple((positions[variable][0], constant) for variable, constant in self.exclusions)
 
     @property
     def joins(self) -> tuple[tuple[Position, ...], ...]:

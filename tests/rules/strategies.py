@@ -94,4 +94,5 @@ def rules(draw: st.DrawFn) -> Rule:
         definitions.append((Variable(pool[3]), Concat(parts)))
     arguments = [variable for variable, _ in definitions]
     arguments += draw(st.lists(st.sampled_from(bound), min_size=1 - len(arguments), max_size=1))
-    return Rule(draw(names), tuple(arguments), tuple(body), tuple(definitions))
+    exclusions = draw(st.lists(st.tuples(st.sampled_from(bound), constants), max_size=2))
+    return Rule(draw(names), tuple(arguments), tuple(body), tuple(definitions), tuple(exclusions))

@@ -58,7 +58,8 @@ class TripleSql:
         tables = tuple(atom.table for atom in self.rule.rule.body)
         partial = frozenset(self.placed(part) for part in self.rule.rule.transformations if part.name not in TOTAL)
         empty = frozenset(self.rule.rule.empty)
-        return tables, frozenset(self.rows.constants), frozenset(needed), self.subject, partial, empty
+        constants = frozenset(self.rows.constants), frozenset(self.rule.rule.excluded)
+        return tables, constants, frozenset(needed), self.subject, partial, empty
 
     @cached_property
     def subject(self) -> object:
@@ -86,6 +87,7 @@ class TripleSql:
             len(body) > 1
             or self.rows.constants
             or self.rule.rule.empty
+            or self.rule.rule.exclusions
             or set(self.rows.positions) != used
             or len(positions) != len(used)
         ):

@@ -1,0 +1,63 @@
+"""Values that stand for "no value": 9999-12-31 where an end is open, -1, n/a.
+
+    validTo(x, y) <- licence(id: x, valid_to: y), y <> 9999-12-31
+
+Nobody publishes such a value, so no example has it, however often it stands in the column. A rule that publishes a
+column is therefore tried without the value that is most frequent there (where values were not counted: the least and
+the greatest), if examples drawn at random would have shown it twice and more, and none does. It competes like any
+other rule, and pays for the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.lexical import constant_of
+from ruleminer.rules.values import Rule
+from ruleminer.structure.profile import ColumnProfile
+from ruleminer.structure.structure import Structure
+
+_BASES = 4  # rules of a pool that are looked at: the best, which may be parts of a union
+_EXPECTED = 2.0  # examples with the value that there would be, were it published
+
+
+def without_placeholders(measured: Sequence[Measured], structure: Structure, weights: PriorWeights) -> list[list[Rule]]:
+    """For each pool: its best rules, each without a frequent value that no example has."""
+    return [list(dict.fromkeys(_narrower(one, structure, weights))) for one in measured]
+
+
+def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -> Iterator[Rule]:
+    pool = measured.pool
+    if len(pool.positives) < _EXPECTED:
+        return
+    for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
+        rule = pool.rules[base]
+        derived = [pool.positives[i] for i in np.flatnonzero(pool.covers[base])]
+        if rule.exclusions or measured.sizes[base] <= len(derived):
+            continue
+        positions = rule.positions
+        for number, argument in enumerate(rule.arguments):
+            for variable in dict.fromkeys(rule.variables_of(argument)):
+                place = positions[variable][0].place
+                profile = structure.profile.column(*place)
+                for text in _suspects(profile, len(derived)) if profile else ():
+                    constant = constant_of(text, structure.schema.type_of(*place).kind)
+                    if constant is not None and not any(text in fact[number] for fact in derived):
+                        yield replace(rule, exclusions=((variable, constant),))
+
+
+def _suspects(profile: ColumnProfile, examples: int) -> Iterator[str]:
+    """The value that so many examples should show at least twice; where nobody counted values, the least and greatest.
+
+    What stands for no value is mostly one of those two. How often it stands there is known to be no more than this.
+    """
+    if profile.common:
+        frequent = [text for text, rows in profile.common[:1] if examples * rows >= _EXPECTED * profile.filled]
+        yield from frequent
+    elif examples * (profile.filled - profile.distinct + 1) >= _EXPECTED * profile.filled:
+        yield from (text for text in (profile.low, profile.high) if text is not None)

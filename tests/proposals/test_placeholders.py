@@ -1,0 +1,97 @@
+"""A frequent value that no example has is excluded from what a rule publishes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ruleminer import api
+from ruleminer.errors import SyntaxProblem
+from ruleminer.proposals.containment import is_contained
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.review.words import rule_words
+from ruleminer.rules.parser import parse_rule, parse_rules, parse_templates
+from ruleminer.rules.printer import rule_text
+from ruleminer.sources.database import open_database
+from tests.validation.engines import filled_database
+
+from .exported import our_triples
+
+NS = "http://e.org/"
+ONTOLOGY = (
+    f"@prefix : <{NS}> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
+    "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> . :Licence a owl:Class . "
+    ":expires a owl:DatatypeProperty ; rdfs:domain :Licence ; rdfs:range xsd:date ."
+)
+
+
+def day(number: int) -> str:
+    return f"20{number % 50 + 10}-01-{number % 28 + 1:02}" if number % 3 else "9999-12-31"
+
+
+SQL = "CREATE TABLE licence (id INTEGER PRIMARY KEY, title VARCHAR(20), valid_to DATE);" + "".join(
+    f"INSERT INTO licence VALUES ({n}, 'licence {n}', '{day(n)}');" for n in range(1, 200)
+)
+RULE = "expires(x, y) <- licence(id: x, valid_to: y), y <> 9999-12-31"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "sqlite"])
+def test_a_value_may_be_excluded(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("empty_postgres") if engine == "postgres" else ""
+    rule = parse_rule(RULE)
+    assert rule_text(rule) == RULE
+    with filled_database(engine, SQL, tmp_path, url) as database:
+        derivations = Derivations(database)
+        derived = derivations.derived(rule)
+        assert {int(key) for key, _ in derived} == {n for n in range(1, 200) if n % 3}
+        assert derivations.size(rule) == len(derived) == 133
+        assert derivations.union_size([rule, parse_rule(RULE.partition(", y <>")[0])]) == 199
+        assert derivations.covered(rule, [("1", "2011-01-02"), ("3", "9999-12-31")]) == [True, False]
+
+
+def test_a_rule_that_excludes_is_contained_in_one_that_does_not() -> None:
+    narrow, wide = parse_rule(RULE), parse_rule(RULE.partition(", y <>")[0])
+    assert is_contained(narrow, wide, lambda one, other: True)
+    assert not is_contained(wide, narrow, lambda one, other: True)
+    assert is_contained(narrow, narrow, lambda one, other: True)
+
+
+def test_it_is_told_rule_words() -> None:
+    assert rule_words(parse_rule(RULE)).endswith("where valid_to is not 9999-12-31.")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("C(x) <- t(a: x), z <> 1", "stands in no atom"),
+        ("C(x) <- t(a: x), x <> y", "expected a constant behind"),
+        ('C(x) <- t(a: x), "x" <> 1', "only a variable"),
+    ],
+)
+def test_what_cannot_be_excluded_is_refused(text: str, told: str) -> None:
+    with pytest.raises(SyntaxProblem, match=told):
+        parse_rule(text)
+
+
+def test_a_template_excludes_nothing() -> None:
+    with pytest.raises(SyntaxProblem, match="cannot exclude"):
+        list(parse_templates("c: ?H(x) <- ?T(?C: x), x <> 1"))
+
+
+def test_what_stands_for_no_value_is_not_published(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "w.duckdb") as connection:
+        connection.execute(SQL)
+        rows = connection.execute("SELECT id, valid_to FROM licence WHERE id % 3 > 0 ORDER BY id").fetchall()
+    (tmp_path / "o.ttl").write_text(ONTOLOGY, "utf-8")
+    examples = [("expires", f"http://h/licence/{key}", str(day)) for key, day in rows[::5]]
+    api.extract(f"duckdb:///{tmp_path / 'w.duckdb'}", tmp_path / "o.ttl", examples, tmp_path / "run")
+    api.propose(tmp_path / "run")
+    rules = list(parse_rules((tmp_path / "run" / "proposals" / "mapping.rules").read_text("utf-8")))
+    assert [bool(one.exclusions) for one in rules if one.predicate == "expires"] == [True], list(map(rule_text, rules))
+    with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
+        made = our_triples(tmp_path / "run" / "proposals" / "mapping.ttl", database)
+    assert len([one for one in made if one[1] == f"<{NS}expires>"]) == len(rows)
+    assert not [one for one in made if "9999" in str(one[2])]
