@@ -135,6 +135,8 @@ def empty_profile(schema: Schema) -> Profile:
 
 def _profiled(database: Database, table: Table) -> TableProfile:
     columns = [column for column in table.columns if not column.sql_type.lower().startswith(_OPAQUE)]
+    if table.rows == 0:  # counted a moment ago: there is nothing to ask
+        return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
     numbers: dict[str, ColumnProfile] = {}
     rows = table.rows or 0
     for some in _chunks(columns, _COLUMNS):

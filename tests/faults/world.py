@@ -71,6 +71,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._wholes: dict[str, dict[str, bytes]] = {}
+        self.steps: dict[str, int] = {}  # that each stage took in the file system
 
     def before(self, name: str) -> Path:
         """A folder in which all has been done that a stage needs; not to be written to."""
@@ -90,6 +91,7 @@ class World:
             shutil.copytree(self.before(name), fresh := place.with_name("making"), symlinks=True)
             ended = command(STAGES[name].words, fresh)
             assert ended.code == 0, ended
+            self.steps[name] = ended.steps
             fresh.rename(place)
         return place
 

@@ -186,3 +186,11 @@ def test_progress_is_told_table_by_table(tmp_path: Path) -> None:
     with open_database(two_tables(tmp_path)) as database:
         profile_of(database, lambda *step: told.append(step))
     assert told == [("structure", *step) for step in (("open", 0, 2), ("secret", 1, 2), ("", 2, 2))]
+
+
+def test_an_empty_table_is_known_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_database(database_of(tmp_path, "CREATE TABLE t (id INTEGER PRIMARY KEY, a VARCHAR)")) as database:
+        assert database.schema.tables[0].rows == 0
+        monkeypatch.setattr(Database, "rows", lambda *given: pytest.fail("it was asked"))
+        known = profile_of(database).tables["t"]
+    assert known == TableProfile(0, {"id": ColumnProfile(0, 0), "a": ColumnProfile(0, 0)})
