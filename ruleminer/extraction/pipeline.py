@@ -254,7 +254,7 @@ def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.
         work.execute("SET enable_progress_bar = false")  # ours is drawn elsewhere
         work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
         yield work
-    except (duckdb.OutOfMemoryException, duckdb.IOException) as error:
+    except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.TransactionException) as error:
         raise InputError(f"extraction ran out of space: {first_line(error)}; see ‹memory› and the disk") from None
     except (duckdb.InternalException, duckdb.FatalException, duckdb.SerializationException) as error:
         told = f"what an interrupted extraction left in {folder} is damaged ({first_line(error)})"

@@ -42,7 +42,8 @@ class Ended:
         """Whether it ended as every command must: well, or in one line."""
         if "Traceback" in self.err or self.code not in (0, 2):
             return False
-        return self.code == 0 or self.err.rstrip().splitlines()[-1].startswith(("error: ", "Error: ", "│", "╰"))
+        last = ["", *self.err.rstrip().splitlines()][-1]
+        return self.code == 0 or last.startswith(("error: ", "Error: ", "│", "╰"))
 
 
 class Begun:
