@@ -5,6 +5,7 @@ from __future__ import annotations
 from ruleminer.bench import (
     cifar,
     cmt,
+    decision,
     dynamics,
     mapping,
     npd,
@@ -29,6 +30,7 @@ BENCHES: dict[str, Bench] = {
         real_world.BENCH,
         cmt.BENCH,
         npd.BENCH,
+        decision.BENCH,
         mapping.BENCH,
         rodi.BENCH,
         real.BENCH,

@@ -28,8 +28,11 @@ from ruleminer.dataset import read_dataset
 from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.identity import entity_arguments, entity_key, spells_iri
 from ruleminer.proposals.pool import Pool, dataset_pools
+from ruleminer.proposals.request import MIN_CONFIDENCE
+from ruleminer.proposals.stage import is_mapped
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 from ruleminer.sources.data_folder import data_folder
@@ -39,6 +42,7 @@ from ruleminer.structure.structure import learn_structure
 
 NUMBERS = (1, 2, 5, 10)
 WHOLE, PART = "whole", "part"
+_SURE = 0.9  # the confidence of a draft that should be right
 _COMPARED = 5  # examples with which the whole ontology is compared with a part of it
 _MOST_RUN = 300  # rules of a pool that are run to find out whether the truth was among them
 
@@ -46,7 +50,15 @@ _MOST_RUN = 300  # rules of a pool that are run to find out whether the truth wa
 def _units(options: BenchOptions) -> list[Unit]:
     smoke = options.scale == "smoke"
     numbers, draws, forms = ((_COMPARED,), DRAWS[:1], FORMS[:1]) if smoke else (NUMBERS, DRAWS, FORMS)
-    units = []
+    units = [
+        Unit(
+            f"{problem.name}, no example",
+            {"problem": problem.name, "truth": problem.digest, "examples": 0, "draw": "", "form": "",
+             "ontology": WHOLE, "seed": 0},
+            25.0,
+        )
+        for problem in _problems(options)
+    ]  # fmt: skip
     for problem, number, draw, form in product(_problems(options), numbers, draws, forms):
         ontologies = (WHOLE, PART) if number == _COMPARED and draw == "people" else (WHOLE,)
         for ontology, seed in product(ontologies, range((options.seeds or 1) if draw == "random" else 1)):
@@ -73,6 +85,8 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
     folder = options.out / "real-runs" / unit.key.replace(", ", "-").replace(" ", "-").replace(":", "-")
     shutil.rmtree(folder, ignore_errors=True)
     url = problem.database()
+    if not wanted["examples"]:
+        return _drafted(problem, url, folder)
     with open_database(url) as database:
         truth = Truth(problem, database, learn_structure(database))
         rows = {
@@ -114,6 +128,44 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
         "missed": [term for term in terms if not term["exact"]],
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
         "peak_mb": round(peak),
+    }
+
+
+def _drafted(problem: Problem, url: str, folder: Path) -> dict[str, Any]:
+    """A draft from the database and the whole ontology alone: what it maps, and what of that is right."""
+    begun = time.process_time()
+    ontology = read_ontology(problem.ontology())
+    seconds = {"ontology": time.process_time() - begun}
+    begun = time.process_time()
+    delivery = draft_mapping(DraftRequest(db=url, ontology=ontology, out=folder))
+    seconds["propose"] = time.process_time() - begun
+    mapped = {one.predicate: one for one in delivery.proposals.proposals if is_mapped(one, MIN_CONFIDENCE)}
+    with open_database(url) as database:
+        structure = read_structure(folder / "structure.json")
+        assert structure is not None
+        comparison = Comparison(Truth(problem, database, structure), ontology, Derivations(database, structure))
+        rules = {name: one.proposed_rules for name, one in mapped.items()}
+        terms = comparison.all_terms(rules, {}, dict.fromkeys(problem.sql, ()))
+    exact = {ontology.find(term["term"]).name for term in terms if term["exact"]}
+    named = {ontology.find(name).name for name in problem.sql}
+    return {
+        "terms": len(terms),
+        "exact": len(exact),
+        "exact_as_shown": len(exact),
+        "f1": float(np.mean([term["f1"] for term in terms])),
+        "mapped": len(mapped),
+        "mapped_exact": len(exact & mapped.keys()),
+        "mapped_in_truth": len(named & mapped.keys()),
+        "sure": sum(one.confidence >= _SURE for one in mapped.values() if one.confidence is not None),
+        "sure_exact": sum(mapped[name].confidence >= _SURE for name in exact & mapped.keys()),  # type: ignore[operator]
+        "others": [
+            [name, round(one.confidence or 0.0, 2), *map(_body, one.proposed_rules)]
+            for name, one in mapped.items()
+            if name not in named
+        ],
+        "missed": [term for term in terms if not term["exact"]],
+        "seconds": {name: round(value, 2) for name, value in seconds.items()},
+        "peak_mb": round(_peak()),
     }
 
 
@@ -229,6 +281,11 @@ def _tables(records: Sequence[Record]) -> list[Table]:
 
 def _tables_of(name: str, records: Sequence[Record]) -> list[Table]:
     cells: dict[tuple[str, str, int], list[Record]] = defaultdict(list)
+    drafts = [record for record in records if not record.settings["examples"]]
+    records = [record for record in records if record.settings["examples"]]
+    found_tables = [_draft_table(name, drafts[0])] if drafts else []
+    if not records:
+        return found_tables
     for record in records:
         if record.settings["ontology"] == WHOLE:
             cells[record.settings["draw"], record.settings["form"], record.settings["examples"]].append(record)
@@ -250,7 +307,26 @@ def _tables_of(name: str, records: Sequence[Record]) -> list[Table]:
             *(f"{term} is not counted: all its values are blank, and nobody can write an example." for term in silent),
         ),
     )
-    return [right, _time_table(name, records), _missed_table(name, records)]
+    return [*found_tables, right, _time_table(name, records), _missed_table(name, records)]
+
+
+def _draft_table(name: str, record: Record) -> Table:
+    found = record.result
+    rows = (
+        ("terms of the truth that are exact", Cell(f"{found['exact']} of {found['terms']}")),
+        ("mean F1 of these terms", Cell(found["f1"])),
+        ("terms that are mapped", Cell(float(found["mapped"]))),
+        ("of these in the truth", Cell(float(found["mapped_in_truth"]))),
+        ("of these exact", Cell(float(found["mapped_exact"]))),
+        (f"mapped with at least {_SURE}", Cell(float(found["sure"]))),
+        ("of these exact", Cell(float(found["sure_exact"]))),
+        ("processor seconds", Cell(sum(found["seconds"].values()))),
+    )
+    told = tuple((what, (cell,)) for what, cell in rows)
+    notes = (
+        "The truth does not name all that the vocabulary could say of the data: not all that it leaves out is wrong.",
+    )
+    return Table(f"{name}: drafted with no example, whole ontology", ("",), told, notes=notes)
 
 
 def _right(records: Sequence[Record]) -> str:

@@ -9,7 +9,7 @@ has weights of its own. One softmax per term, *none* among its hypotheses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,6 +19,10 @@ from ruleminer.learn.decision_problem import Problem, Relation
 
 ROUNDS = 3
 _CHANNELS = 3
+_FAR = 6.0  # deviations that a feature lies from its mean at most
+Without = Callable[..., Tensor]
+"""Logits of some terms without these features, or without what is said along a relation."""
+
 _HEARD = len(Relation) * _CHANNELS * 2 + len(Relation) + 6
 
 
@@ -77,35 +81,41 @@ class DecisionNetwork(nn.Module):
 
     def forward(self, problem: Tensors) -> list[Tensor]:
         """The logits after each round: (T, H) each, padding far below all others."""
-        own, logits = self._alone(problem, problem.features)
+        own, logits = self._alone(problem.is_class, problem.there, problem.features)
         found = [logits]
         for _ in range(self.rounds if self.messages else 0):
             heard = self._heard_now(problem, found[-1])
-            found.append(self._together(problem, own, found[0], heard))
+            found.append(self._together(problem.is_class, problem.there, own, found[0], heard))
         return found
 
-    def without(
-        self, problem: Tensors, before: Tensor, features: Sequence[int] = (), relation: Relation | None = None
-    ) -> Tensor:
-        """The last round once more, without some features, or without what is said along a relation.
+    def without(self, problem: Tensors, before: Tensor, terms: Tensor) -> Without:
+        """The last round of some terms once more: a function of features, or a relation, to do without.
 
         `before` are the logits of the round before. What a reason is worth shows by its absence.
         """
-        muted = problem.features.clone()
-        muted[..., list(features)] = self.mean[list(features)]
-        own, logits = self._alone(problem, muted)
-        if not self.messages:
-            return logits
-        heard = self._heard_now(problem, before)
-        if relation is not None:
-            heard[..., relation * 2 * _CHANNELS : (relation + 1) * 2 * _CHANNELS] = 0.0
-            heard[..., len(Relation) * 2 * _CHANNELS + relation] = 0.0
-        return self._together(problem, own, logits, heard)
+        is_class, there, features = problem.is_class[terms], problem.there[terms], problem.features[terms]
+        heard = self._heard_now(problem, before)[terms] if self.messages else None
 
-    def _alone(self, problem: Tensors, features: Tensor) -> tuple[Tensor, Tensor]:
+        def logits(muted: Sequence[int] = (), relation: Relation | None = None) -> Tensor:
+            known = features.clone()
+            known[..., list(muted)] = self.mean[list(muted)]
+            own, alone = self._alone(is_class, there, known)
+            if heard is None:
+                return alone
+            told = heard
+            if relation is not None:
+                told = heard.clone()
+                told[..., relation * 2 * _CHANNELS : (relation + 1) * 2 * _CHANNELS] = 0.0
+                told[..., len(Relation) * 2 * _CHANNELS + relation] = 0.0
+            return self._together(is_class, there, own, alone, told)
+
+        return logits
+
+    def _alone(self, is_class: Tensor, there: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         """Each hypothesis by its own features: what is known of it, (T, H, width), and its logit."""
-        own = _by_kind(self.encode, problem.is_class, (features - self.mean) / self.scale)
-        return own, self._masked(_by_kind(self.start, problem.is_class, own).squeeze(-1), problem)
+        known = ((features - self.mean) / self.scale).clamp(-_FAR, _FAR)  # what nobody met while learning is not louder
+        own = _by_kind(self.encode, is_class, known)
+        return own, _masked(_by_kind(self.start, is_class, own).squeeze(-1), there)
 
     def _heard_now(self, problem: Tensors, logits: Tensor) -> Tensor:
         """What each hypothesis hears, and what was thought of it so far: (T, H, _HEARD + 2)."""
@@ -114,9 +124,9 @@ class DecisionNetwork(nn.Module):
         last = torch.stack([before.clamp(min=-10.0) / 5.0, belief], -1)
         return torch.cat([self.heard(problem, belief), last], -1)
 
-    def _together(self, problem: Tensors, own: Tensor, alone: Tensor, heard: Tensor) -> Tensor:
-        change = _by_kind(self.hear, problem.is_class, torch.cat([own, heard], -1)).squeeze(-1)
-        return self._masked(alone + change, problem)
+    def _together(self, is_class: Tensor, there: Tensor, own: Tensor, alone: Tensor, heard: Tensor) -> Tensor:
+        change = _by_kind(self.hear, is_class, torch.cat([own, heard], -1)).squeeze(-1)
+        return _masked(alone + change, there)
 
     def heard(self, problem: Tensors, belief: Tensor) -> Tensor:
         """What each hypothesis hears when terms believe this."""
@@ -136,8 +146,9 @@ class DecisionNetwork(nn.Module):
         is_none[:, 0] = 1.0
         return torch.cat([both, absent * is_none[:, :, None], claims(problem, belief)], -1)
 
-    def _masked(self, logits: Tensor, problem: Tensors) -> Tensor:
-        return logits.masked_fill(~problem.there, -1e4)
+
+def _masked(logits: Tensor, there: Tensor) -> Tensor:
+    return logits.masked_fill(~there, -1e4)
 
 
 def messages(problem: Tensors, belief: Tensor) -> Tensor:

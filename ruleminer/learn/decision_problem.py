@@ -36,6 +36,7 @@ class Relation(IntEnum):
     PARENT_PROPERTY = 12
     CHILD_PROPERTY = 13
     SAME_DOMAIN = 14  # to a property, from another that starts at the same class
+    DISJOINT = 15  # to a class, from one that shares nothing with it
 
 
 @dataclass(frozen=True)

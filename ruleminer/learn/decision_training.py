@@ -23,6 +23,7 @@ Vary = Callable[[Problem, Random], Problem]
 """A problem as it is met in one pass."""
 
 LOSSES = {"libra": libra, "nll": nll, "rc": rc, "uniform": uniform}
+_LEAST = 1e-9  # that a probability is taken for
 _EARLY = 0.3  # what a round before the last weighs in the loss
 
 
@@ -49,6 +50,9 @@ class Verdict:
     right: float
     right_of_mapped: float  # among terms that the data have, none not being a choice
     none_found: float  # among terms that the data have not
+    precision: float  # among rules that are at least as probable as `taken`
+    recall: float  # of terms that the data have: such a rule, and right
+    log_loss: float  # of what is right, in nats: how honest the probabilities are
 
 
 def train_network(
@@ -94,22 +98,30 @@ def problem_loss(network: DecisionNetwork, problem: Tensors, loss: str) -> Tenso
 
 
 @torch.no_grad()
-def judge(network: DecisionNetwork, problems: Sequence[Problem], vary: Vary, seed: int = 0) -> Verdict:
+def judge(
+    network: DecisionNetwork, problems: Sequence[Problem], vary: Vary, seed: int = 0, taken: float = 0.4
+) -> Verdict:
     """How right the network is."""
     generator = Random(seed)
-    right, mapped, none = [], [], []
+    right, mapped, none, took, recalled, losses = [], [], [], [], [], []
     for problem in problems:
         tensors = tensors_of(vary(problem, generator))
         logits = network(tensors)[-1]
         best, rule = logits.argmax(-1), logits[:, 1:].argmax(-1) + 1
+        belief = logits.softmax(-1)
         for term in np.flatnonzero(problem.judged).tolist():
             allowed = problem.right[term]
             right.append(bool(allowed[best[term]]))
+            is_taken, rule_is_right = float(belief[term, rule[term]]) >= taken, bool(allowed[rule[term]])
+            losses.append(-math.log(max(_LEAST, float(belief[term, torch.from_numpy(allowed)].sum()))))
+            if is_taken:
+                took.append(rule_is_right)
             if allowed[0]:
                 none.append(right[-1])
             else:
-                mapped.append(bool(allowed[rule[term]]))
-    return Verdict(len(right), _mean(right), _mean(mapped), _mean(none))
+                mapped.append(rule_is_right)
+                recalled.append(is_taken and rule_is_right)
+    return Verdict(len(right), _mean(right), _mean(mapped), _mean(none), _mean(took), _mean(recalled), _mean(losses))
 
 
 def _fit_scale(network: DecisionNetwork, problems: Sequence[Problem]) -> None:
@@ -118,5 +130,5 @@ def _fit_scale(network: DecisionNetwork, problems: Sequence[Problem]) -> None:
     network.scale.copy_(torch.from_numpy(np.maximum(rows.std(axis=0), 0.05)))
 
 
-def _mean(values: Sequence[bool]) -> float:
+def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else math.nan

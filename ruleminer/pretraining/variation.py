@@ -11,14 +11,13 @@ from random import Random
 import numpy as np
 
 from ruleminer.learn.decision_problem import Problem
-from ruleminer.proposals.evidence import log_likelihood, universe_size
+from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features, log_likelihood, universe_size
 from ruleminer.proposals.hypotheses import FEATURES
 
 _COLUMN = {name: number for number, name in enumerate(FEATURES)}
 _BY_MEANING = [number for name, number in _COLUMN.items() if "meaning" in name or name.startswith("looks")]
+_EVIDENCE = [_COLUMN[name] for name in EVIDENCE_FEATURES]
 _COUNTS = (1, 1, 2, 2, 3, 5, 5, 10, 20)
-WORST_LIKELIHOOD = -30.0
-NONE_LIKELIHOOD = -6.0
 
 
 def varied(problem: Problem, generator: Random) -> Problem:
@@ -68,10 +67,6 @@ def with_examples(problem: Problem, generator: Random, count: int, share: float,
         if best == -np.inf:
             continue
         there[term] &= (covered > 0) | (np.arange(len(covered)) == 0)
-        features[term, :, _COLUMN["examples"]] = 1.0
-        features[term, :, _COLUMN["number of examples"]] = np.log1p(total) / 4.0
-        features[term, :, _COLUMN["share derived"]] = covered / total
-        features[term, :, _COLUMN["likelihood"]] = np.maximum(likelihood - best, WORST_LIKELIHOOD) / 5.0
-        features[term, 0, _COLUMN["likelihood"]] = NONE_LIKELIHOOD
+        features[term][:, _EVIDENCE] = evidence_features(total, covered[1:] / total, likelihood[1:] - best)
     right = problem.right & there
     return replace(problem, features=features, there=there, right=right, judged=problem.judged & right.any(axis=1))

@@ -58,7 +58,7 @@ __all__ = [
 _STANDARD_PREFIXES = {"owl": OWL, "rdf": RDF, "rdfs": RDFS, "xsd": XSD}
 _SCHEMES = ("http://schema.org/", "https://schema.org/")  # two names of one vocabulary
 
-# RODI's pairs ask for these two, which no ontology declares.
+# Two that no ontology declares, and many publish to.
 _ANNOTATIONS = tuple(
     Property(RDFS + name, name, PropertyKind.DATATYPE, ranges=(XSD + "string",)) for name in ("label", "comment")
 )
@@ -88,10 +88,18 @@ class Ontology:
         return (*self.classes, *self.properties)
 
     @cached_property
+    def annotations(self) -> tuple[Property, ...]:
+        """rdfs:label and rdfs:comment, which hold of anything, where the ontology does not declare them itself."""
+        taken, declared = {term.name for term in self.terms}, {term.iri for term in self.terms}
+        return tuple(
+            replace(term, name=f"rdfs:{term.name}") if term.name in taken else term
+            for term in _ANNOTATIONS
+            if term.iri not in declared
+        )
+
+    @cached_property
     def _by_iri(self) -> dict[str, OntologyTerm]:
-        taken = {term.name for term in self.terms}
-        built_in = [replace(t, name=f"rdfs:{t.name}") if t.name in taken else t for t in _ANNOTATIONS]
-        return {term.iri: term for term in (*built_in, *self.terms)}
+        return {term.iri: term for term in (*self.annotations, *self.terms)}
 
     @cached_property
     def _by_name(self) -> dict[str, OntologyTerm]:

@@ -157,7 +157,8 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
 
     The most probable rule is chosen; of a term with parts, that of each part which is more probable than not.
     """
-    shown = [(belief, place) for belief in beliefs for place in _best_first(belief)[:_SHOWN]]
+    most = 1 if all(belief.is_hopeless for belief in beliefs) else _SHOWN
+    shown = [(belief, place) for belief in beliefs for place in _best_first(belief)[:most]]
     if not shown:
         return None
     likely = [belief for belief in beliefs if len(belief.bodies) and belief.shared > 0.5]

@@ -53,7 +53,8 @@ def entity_set(rule: Rule, argument: Variable, structure: Structure) -> EntitySe
             profile = structure.profile.tables.get(atom.table)
             known = profile.columns.get(column) if profile else None
             count = known.distinct if known else 0
-            if profile and column in structure.schema.table(atom.table).keys:
+            table = structure.schema.table(atom.table)
+            if profile and (column in table.keys or column in table.primary_key):
                 for other, term in atom.columns:
                     if isinstance(term, Constant):
                         own, count = EntitySet(own.place, other, term), count // 2
@@ -121,14 +122,13 @@ def _marked(sets: Sequence[EntitySet], words: int, structure: Structure, databas
         for number, one in group:
             word, bit = divmod(number, _BITS)
             marks[word].append(_mark(one, 1 << bit, database))
-        whole = database.dialect.whole_type
-        values = ", ".join(f"CAST({' + '.join(some) or '0'} AS {whole}) AS w{n}" for n, some in enumerate(marks))
+        whole, text = database.dialect.whole_type, database.dialect.text_of(column)
         is_key = place.column in structure.schema.table(place.table).keys
-        distinct = "" if is_key else "DISTINCT "
-        yield (
-            f"SELECT {distinct}{database.dialect.text_of(column)} AS v, {values} FROM {database.quoted(place.table)} "
-            f"WHERE {column} IS NOT NULL"
-        )
+        if not is_key:  # a value is marked if any of its rows is
+            marks = [[f"MAX({mark})" for mark in some] for some in marks]
+        values = ", ".join(f"CAST({' + '.join(some) or '0'} AS {whole}) AS w{n}" for n, some in enumerate(marks))
+        grouped = "" if is_key else f" GROUP BY {text}"
+        yield f"SELECT {text} AS v, {values} FROM {database.quoted(place.table)} WHERE {column} IS NOT NULL{grouped}"
 
 
 def _mark(one: EntitySet, bit: int, database: Database) -> str:

@@ -13,6 +13,8 @@ that is summed out in the same way.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,26 @@ _CLEAN_RATES, _CLEAN_EXPECTED = np.array([1e-60]), np.array([1.0])
 # A negative that the user gave is hardly ever wrong.
 _NEGATIVE_RATES = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4])
 _NEGATIVE_EXPECTED = np.array([0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
+
+
+EVIDENCE_FEATURES = ("examples", "number of examples", "share derived", "likelihood")
+"""What the decision network hears of a term's examples, of each of its rules."""
+
+_WORST, _NONE = -30.0, -6.0  # the likelihoods, in nats, of what derives no example, and of no rule at all in fives
+
+
+def evidence_features(
+    examples: int, derived: NDArray[np.floating[Any]], likelihood: NDArray[np.floating[Any]]
+) -> Floats:
+    """What examples say of each rule: the share that it derives, how probable it makes them (the best one: 0).
+
+    No rule at all comes first: (1 + rules, features).
+    """
+    found = np.zeros((1 + len(derived), len(EVIDENCE_FEATURES)))
+    found[:, 0], found[:, 1] = 1.0, np.log1p(examples) / 4.0
+    found[1:, 2], found[1:, 3] = derived, np.maximum(likelihood, _WORST) / 5.0
+    found[0, 3] = _NONE
+    return found
 
 
 def log_likelihood(covered: Floats, positives: int, sizes: Floats, universe: float, *, noise: bool = True) -> Floats:

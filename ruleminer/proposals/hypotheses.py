@@ -15,8 +15,10 @@ from rdflib import XSD
 
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind, local_name
+from ruleminer.proposals.code_features import CODE_FEATURES, Listed, codes_of, listed
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
+from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features
 from ruleminer.proposals.relations import relations
 from ruleminer.proposals.rule_length import RuleLength
 from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
@@ -37,6 +39,7 @@ _BODY = (
     "object key", "object link", "object plain", "view", "size", "share of space", "objects per subject",
     "subjects per object", "columns", "links", "only links", "object integer", "object decimal", "object boolean",
     "object date", "object text", "object distinct", "object length", "object filled", "ends alike", "in at subject",
+    *CODE_FEATURES,
 )  # fmt: skip
 _PAIR = (
     *(f"letters: {group.name.lower()}" for group in Group),
@@ -45,11 +48,12 @@ _PAIR = (
       ("table", "column")),
     "letters: best", "letters: behind the pool", "letters: before other terms", "meaning: best",
     "meaning: behind the pool", "meaning: before other terms", "comment", "datatype fits", "datatype differs",
-    "looks as named", "looks best as named", "meaning known",
+    "looks as named", "looks best as named", "meaning known", "numbered as listed", "siblings", "codes for siblings",
 )  # fmt: skip
-_TERM = ("none", "object property", "either property", "domain declared", "range declared", "has parent", "has child",
-         "pool", "best letters of pool", "best meaning of pool")  # fmt: skip
-_EVIDENCE = ("examples", "number of examples", "share derived", "likelihood", "model", "model's word")
+_TERM = ("none", "object property", "either property", "domain declared", "range declared", "functional",
+         "inverse functional", "has parent", "has child", "pool", "best letters of pool",
+         "best meaning of pool")  # fmt: skip
+_EVIDENCE = (*EVIDENCE_FEATURES, "model", "model's word")
 FEATURES: tuple[str, ...] = (*_BODY, *_PAIR, *_TERM, *_EVIDENCE)
 """What each feature of a hypothesis is, in order."""
 
@@ -129,6 +133,7 @@ class _Bodies:
         self.sizes = np.array([float(size or 0) for size in sizes])
         self.ends = [self._ends(rule, structure) for rule in rules]
         self.values = [_value_place(rule) for rule in rules]
+        self.codes = [codes_of(rule, structure) for rule in rules]
         length = RuleLength(structure)
         self.length = np.array([length(rule) for rule in rules], np.float32)
         self.known = (
@@ -187,6 +192,7 @@ class _Bodies:
                 column.filled / max(1, rows) if column else 0.0,
                 start.place == end.place or (end is not NOTHING and space == structure.space(end.place)),
                 np.log1p(entered) / 2.0,
+                *self.codes[number].features(),
             ],
             np.float32,
         )
@@ -222,7 +228,11 @@ def problem_of(
     by_iri = {term.iri: titles_of(term) for term in ontology.terms}
     letters = [known.names.alike(one) for one in titles]
     nearness = [known.names.near(one, world.meaning) for one in titles]
-    pairs = [_pairs(one, letters[n], nearness[n], by_iri, known, world) for n, one in enumerate(candidates)]
+    order = listed(ontology)
+    types = ontology.datatypes
+    pairs = [
+        _pairs(one, letters[n], nearness[n], by_iri, order, types, known, world) for n, one in enumerate(candidates)
+    ]
     _compared(candidates, pairs, known)
     kept = [_promising(one, pair, known) for one, pair in zip(candidates, pairs, strict=True)]
     sets: dict[EntitySet, int] = {NOTHING: 0}
@@ -282,6 +292,8 @@ def _pairs(
     letters: Floats,
     nearness: Floats,
     by_iri: Mapping[str, Sequence[str]],
+    order: Mapping[str, Listed],
+    datatypes: Mapping[str, str],
     known: _Bodies,
     world: World,
 ) -> _Pair:
@@ -297,7 +309,7 @@ def _pairs(
             ends += [groups[:, list(tables)].max(axis=1), groups[:, column]]
     best, nearest = by_letters[:, list(telling)].max(axis=1), by_meaning[:, list(telling)].max(axis=1)
     places = [known.values[body] for body in bodies.tolist()]
-    fits, differs = _datatypes(term, places, world)
+    fits, differs = _datatypes(term, places, datatypes, world)
     whole, most = world.looks_as_named(titles_of(term), places)
     nothing = np.zeros(len(bodies), np.float32)
     features = np.concatenate(
@@ -309,6 +321,8 @@ def _pairs(
                     *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing,
                     _in_comment(term, one.bodies, known, bodies), fits, differs, whole, most,
                     nothing + (world.meaning is not None),
+                    *np.array([known.codes[body].among(order.get(term.iri)) for body in bodies.tolist()],
+                              np.float32).reshape(-1, 3).T,
                 ],
                 axis=1,
             ),
@@ -332,10 +346,15 @@ def _behind(scores: Floats) -> Floats:
     return scores - scores.max() if len(scores) else scores
 
 
-def _datatypes(term: OntologyTerm, places: Sequence[Place | None], world: World) -> tuple[Floats, Floats]:
+def _datatypes(
+    term: OntologyTerm, places: Sequence[Place | None], own: Mapping[str, str], world: World
+) -> tuple[Floats, Floats]:
     """Whether values are of the datatype that a property's range names, and whether they are of another."""
     fits, differs = np.zeros(len(places), np.float32), np.zeros(len(places), np.float32)
-    wanted = {_DATATYPES.get(iri) for iri in term.ranges} - {None} if isinstance(term, Property) else set()
+    wanted: set[Kind | None] = set()
+    for iri in term.ranges if isinstance(term, Property) else ():
+        wanted |= {Kind.INTEGER, Kind.DECIMAL} if own.get(iri) == "" else {_DATATYPES.get(own.get(iri, iri))}
+    wanted -= {None}
     for number, place in enumerate(places if wanted else ()):
         kind = world.structure.schema.type_of(*place).kind if place else None
         kind = Kind.DATE if kind is Kind.TIMESTAMP else kind
@@ -398,6 +417,10 @@ def _term_features(term: OntologyTerm, ontology: Ontology, pool: int, letters: F
             kind is PropertyKind.EITHER,
             bool(as_property and as_property.domains),
             bool(as_property and as_property.ranges),
+            bool(
+                as_property and (as_property.functional or ontology.is_functional(term.iri))
+            ),  # a part has no IRI of its own
+            bool(as_property and (as_property.inverse_functional or ontology.is_inverse_functional(term.iri))),
             bool(term.parents),
             any(term.iri in other.parents for other in ontology.terms),
             np.log1p(pool) / 4.0,
@@ -412,11 +435,10 @@ def _evidence(one: Candidates, chosen: NDArray[np.int64]) -> Floats:
     """The features of evidence, none first: (1 + hypotheses, features)."""
     found = np.zeros((1 + len(chosen), len(_EVIDENCE)), np.float32)
     if one.examples:
-        found[:, 0], found[:, 1] = 1.0, np.log1p(one.examples) / 4.0
         assert one.derived is not None
         assert one.likelihood is not None
-        found[1:, 2], found[1:, 3] = one.derived[chosen], np.maximum(one.likelihood[chosen], -30.0) / 5.0
-        found[0, 3] = -6.0
+        known = evidence_features(one.examples, one.derived[chosen], one.likelihood[chosen])
+        found[:, : len(EVIDENCE_FEATURES)] = known
     if one.lift is not None and len(chosen):
         found[:, 4], found[1:, 5] = 1.0, np.maximum(one.lift[chosen] - one.lift[chosen].max(), -20.0) / 5.0
     return found

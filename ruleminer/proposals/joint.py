@@ -15,17 +15,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ruleminer.learn.decision_apart import settled_apart
 from ruleminer.learn.decision_files import SavedNetwork, shipped_network
 from ruleminer.learn.decision_network import Tensors, messages, tensors_of
 from ruleminer.learn.decision_problem import Problem, Relation
-from ruleminer.problem.ontology import Ontology, OntologyTerm
+from ruleminer.problem.ontology import Ontology, OntologyTerm, local_name
 from ruleminer.proposals.hypotheses import FEATURES, Candidates, World, problem_of, titles_of
 from ruleminer.proposals.parts import parts_of
 from ruleminer.proposals.prior import PriorOf
 from ruleminer.proposals.ranking import Measured, likelihood_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Place
-from ruleminer.structure.words import best_likeness
+from ruleminer.structure.words import NameIndex, words
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +34,7 @@ MOST_TERMS = 600  # of a vocabulary that are decided together
 _TELLING = 0.25  # nats from which a reason is told
 _REASONS = 4
 _ALL = 0.9999
+_HOPELESS = 0.99  # probability that there is nothing of a term, from which only the nearest rule is told
 
 _WORDS = {
     Relation.DOMAIN: "its subjects are found where {} is",
@@ -50,6 +52,7 @@ _WORDS = {
     Relation.PARENT_PROPERTY: "its facts are among those of {}",
     Relation.CHILD_PROPERTY: "the facts of {} are among its own",
     Relation.SAME_DOMAIN: "{} starts at the same things",
+    Relation.DISJOINT: "how it lies beside {}, which shares nothing with it",
 }
 _GROUPS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("its names fit by their letters", lambda name: name.startswith("letters")),
@@ -72,6 +75,11 @@ class Belief:
     shared: float  # probability of the best one, together with those that derive the same from the same
     none: float  # that the database has nothing of the term
     reasons: tuple[str, ...]  # for the best hypothesis, the weightiest first
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the database has nothing of it, as good as certainly."""
+        return self.none >= _HOPELESS
 
 
 class Joint:
@@ -112,9 +120,9 @@ class Joint:
             self._candidates(part, measured.get(term.name), self.rejected.get(term.name, ())) for term, part in parted
         ]
         problem, hypotheses = problem_of(candidates, self.world, self.ontology)
-        tensors = tensors_of(problem)
         with torch.no_grad():
-            rounds = self.network(tensors)
+            rounds, tensors, sure = settled_apart(self.network, tensors_of(problem))
+            problem = replace(problem, there=tensors.there.numpy())
             first, last = rounds[0].softmax(-1).double().numpy(), rounds[-1].softmax(-1).double().numpy()
             names = [part.name for _, part in parted]
             why = self._reasons(problem, tensors, names, rounds) if reasons else [()] * len(names)
@@ -123,7 +131,8 @@ class Joint:
             own = slice(1, 1 + len(hypotheses[number]))
             belief = Belief(
                 term, hypotheses[number], last[number, own], first[number, own],
-                problem.sizes[number, own].astype(float), _shared(problem, number, last[number]),
+                problem.sizes[number, own].astype(float),
+                float(sure[number]) * _shared(problem, number, last[number]),
                 float(last[number, 0]), why[number],
             )  # fmt: skip
             found.setdefault(term.name, []).append(belief)
@@ -132,21 +141,26 @@ class Joint:
     def _asked(self, measured: Mapping[str, Measured]) -> list[OntologyTerm]:
         """The terms that are decided: all, or of a large vocabulary those with examples and those named most alike."""
         given = list(map(self.ontology.find, measured))
-        terms = list(dict.fromkeys((*given, *self.ontology.terms)))
+        schema = self.world.structure.schema
+        columns = {column.name for table in schema.tables for column in table.columns}
+        called = {words(name) for name in columns}
+        annotations = [term for term in self.ontology.annotations if words(local_name(term.iri)) in called]
+        terms = list(dict.fromkeys((*given, *annotations, *self.ontology.terms)))
         if len(terms) <= MOST_TERMS:
             return terms
-        schema = self.world.structure.schema
-        names = sorted({*(t.name for t in schema.tables), *(c.name for t in schema.tables for c in t.columns)})
+        names = sorted({*(table.name for table in schema.tables), *columns})
+        index = NameIndex(names)
         meaning = self.world.meaning
         vectors = meaning.vectors(names) if meaning else None
 
         def promise(term: OntologyTerm) -> float:
             titles = titles_of(term)
             near = float((vectors @ meaning.vectors(titles).T).max()) if vectors is not None and meaning else 0.0
-            return max(near, best_likeness(titles, names))
+            return max(near, index.best(titles))
 
         asked = sorted(terms[len(given) :], key=promise, reverse=True)[: MOST_TERMS - len(given)]
-        return [*given, *(term for term in terms[len(given) :] if term in set(asked))]
+        chosen = {term.iri for term in asked}
+        return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
 
     def _offered(self, term: OntologyTerm, rejected: Container[Body]) -> tuple[Body, ...]:
         return tuple(body for body in self.world.offered(term) if body not in rejected)
@@ -159,35 +173,38 @@ class Joint:
     def _reasons(
         self, problem: Problem, tensors: Tensors, names: Sequence[str], rounds: Sequence[Tensor]
     ) -> list[tuple[str, ...]]:
-        """Of each term's best hypothesis: what moved it most, by what is lost without it."""
+        """Of each term's best hypothesis: what moved it most, by what is lost without it; of those worth a look."""
         last = rounds[-1].softmax(-1)
-        if last.shape[1] == 1:
+        chosen = (last[:, 0] < _HOPELESS).nonzero().squeeze(1)
+        if last.shape[1] == 1 or not len(chosen):
             return [()] * len(names)
         before = rounds[-2] if len(rounds) > 1 else rounds[-1]
-        terms = torch.arange(len(names))
         best = 1 + last[:, 1:].argmax(-1)
         told: list[list[tuple[float, str]]] = [[] for _ in names]
+        now = rounds[-1].log_softmax(-1)[chosen, best[chosen]]
+        without = self.network.without(tensors, before, chosen)
 
-        def gains(logits: Tensor) -> Floats:
-            left = rounds[-1].log_softmax(-1)[terms, best] - logits.log_softmax(-1)[terms, best]
-            return left.double().numpy()
+        def gains(logits: Tensor) -> dict[int, float]:
+            left = now - logits.log_softmax(-1)[torch.arange(len(chosen)), best[chosen]]
+            return dict(zip(chosen.tolist(), left.double().tolist(), strict=True))
 
         by_edge = messages(tensors, before.softmax(-1))
+        is_chosen = np.isin(problem.edges[:, 0], chosen.numpy())
         for relation in Relation:
-            edges = np.flatnonzero(problem.edges[:, 2] == relation)
+            edges = np.flatnonzero((problem.edges[:, 2] == relation) & is_chosen)
             if not len(edges):
                 continue
-            gained = gains(self.network.without(tensors, before, relation=relation))
+            gained = gains(without(relation=relation))
             for term in np.unique(problem.edges[edges, 0]).tolist():
                 if abs(gained[term]) >= _TELLING:
                     own = edges[problem.edges[edges, 0] == term]
                     strongest = own[int(by_edge[own, best[term]].sum(-1).argmax())]
                     told[term].append((gained[term], _WORDS[relation].format(names[problem.edges[strongest, 1]])))
-        for words, belongs in _GROUPS:
+        for group, belongs in _GROUPS:
             columns = [number for number, name in enumerate(FEATURES) if belongs(name)]
-            gained = gains(self.network.without(tensors, before, columns))
-            for term in np.flatnonzero(np.abs(gained) >= _TELLING).tolist():
-                told[term].append((gained[term], words))
+            for term, gain in gains(without(columns)).items():
+                if abs(gain) >= _TELLING:
+                    told[term].append((gain, group))
         return [
             tuple(
                 f"{words} ({gain:+.1f})" if gain > 0 else f"against it: {words} ({gain:+.1f})"

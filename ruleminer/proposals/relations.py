@@ -40,6 +40,9 @@ def _related(terms: Sequence[OntologyTerm], ontology: Ontology) -> Iterator[tupl
             for parent in term.parents:
                 yield term.iri, parent, Relation.PARENT
                 yield parent, term.iri, Relation.CHILD
+            for other in term.disjoint[:_MOST]:
+                yield term.iri, other, Relation.DISJOINT
+                yield other, term.iri, Relation.DISJOINT
         else:
             yield from _of_property(term, ontology)
             for domain in term.domains:

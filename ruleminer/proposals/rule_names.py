@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ruleminer.proposals.names import iri_words
 from ruleminer.rules.values import Constant, Kind, Place, Rule
 from ruleminer.structure.meaning import Meaning
-from ruleminer.structure.words import likeness
+from ruleminer.structure.words import NameIndex, likeness
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -83,6 +83,8 @@ class NameTable:
 
     def __init__(self, groups: Sequence[Mapping[Group, Sequence[str]]]) -> None:
         self.names = sorted({name for one in groups for names in one.values() for name in names})
+        self._index = NameIndex(self.names)
+        self._by_title: dict[str, Floats] = {}
         number = {name: place for place, name in enumerate(self.names)}
         self._places = np.full((len(groups), len(Group), _OF_GROUP), len(self.names), np.int64)
         for row, one in enumerate(groups):
@@ -96,9 +98,17 @@ class NameTable:
 
     def alike(self, titles: Sequence[str]) -> Floats:
         """How alike each name is to the nearest of some titles, by letters."""
-        return np.array(
-            [max((likeness(title, name) for title in titles), default=0.0) for name in self.names], np.float32
-        )
+        if not titles:
+            return np.zeros(len(self.names), np.float32)
+        return np.asarray(np.stack([self._alike_one(title) for title in titles]).max(axis=0))
+
+    def _alike_one(self, title: str) -> Floats:
+        if title not in self._by_title:
+            scores = np.zeros(len(self.names), np.float32)
+            for place in self._index.near(title):
+                scores[place] = likeness(title, self.names[place])
+            self._by_title[title] = scores
+        return self._by_title[title]
 
     def near(self, titles: Sequence[str], meaning: Meaning | None) -> Floats:
         """How near each name is to the nearest of some titles, by meaning; 0 where nobody knows."""

@@ -28,7 +28,7 @@ from ruleminer.proposals.identity import (
 from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import wishes
-from ruleminer.proposals.proposal import Proposals, Status
+from ruleminer.proposals.proposal import Proposal, Proposals, Status
 from ruleminer.proposals.replay import united
 from ruleminer.proposals.report.page import report_html
 from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest, live_database, run_ontology
@@ -141,13 +141,13 @@ def mapped_rules(proposals: Proposals, min_confidence: float = MIN_CONFIDENCE) -
 
     What rankers that decide term by term make of a term without examples has no confidence: it is shown, not mapped.
     """
-    return tuple(
-        rule
-        for one in proposals.proposals
-        if one.status is Status.PROPOSED
-        or (one.status is Status.GUESSED and one.confidence is not None and one.confidence >= min_confidence)
-        for rule in one.proposed_rules
-    )
+    return tuple(rule for one in proposals.proposals if is_mapped(one, min_confidence) for rule in one.proposed_rules)
+
+
+def is_mapped(one: Proposal, min_confidence: float = MIN_CONFIDENCE) -> bool:
+    """Whether the rules of a proposal go into the mapping."""
+    sure = one.confidence is not None and one.confidence >= min_confidence
+    return one.status is Status.PROPOSED or (one.status is Status.GUESSED and sure)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,9 @@ class _Offered:
         self.keys = tuple(key for key in table.keys if key in self.filled)
         self.links = {name: end for name, end in table.link_ends.items() if name in self.filled}
         self.entities = tuple(dict.fromkeys((*self.keys, *self.links))) or tuple(self.filled)[:1]
+        # Where rows repeat an entity, as in tables that hold several things, what its rows say is its own all the same.
+        shared = tuple(column for column in table.primary_key if column in self.entities)
+        self.owners = self.keys[:1] or shared
         self.columns = tuple(self.filled)
         self.codes = tuple(self._codes())
 
@@ -87,7 +90,7 @@ def _classes(one: _Offered, subs: dict[str, list[Place]]) -> Iterator[Rule]:
     name = one.table.name
     for column in one.entities:
         yield _class(Atom(name, ((column, _X),)))
-    for key in one.keys[:1]:
+    for key in one.owners:
         for column, constant in one.codes:
             yield _class(Atom(name, ((key, _X), (column, constant))))
         for column in one.columns:
@@ -103,13 +106,13 @@ def _properties(
         ys = [y for y in (one.entities if to_entities else one.columns) if y != x]
         for y in ys:
             yield _property(Atom(name, ((x, _X), (y, _Y))))
-        narrow = [(column, constant) for column, constant in one.codes if to_entities or x in one.keys[:1]]
+        narrow = [(column, constant) for column, constant in one.codes if to_entities or x in one.owners]
         if len(narrow) * len(ys) <= _MOST_KINDS * len(one.columns):
             for column, constant in narrow:
                 for y in ys:
                     if y != column:
                         yield _property(Atom(name, ((x, _X), (y, _Y), (column, constant))))
-        if x in one.keys[:1]:
+        if x in one.owners:
             for sub in subs.get(name, ()):
                 for y in ys:
                     yield _property(Atom(name, ((x, _X), (y, _Y))), Atom(sub.table, ((sub.column, _X),)))

@@ -275,7 +275,7 @@ def _without_examples(
     measure = replay.measure
     ontology, derivations = measure.ontology, measure.derivations
     # Examples may be of a term that the ontology itself does not declare, such as rdfs:label.
-    asked = (ontology.find(predicate) for predicate in reasons)
+    asked = (ontology.find(predicate) for predicate in (*reasons, *(drafted or ())))
     terms = [t for t in dict.fromkeys((*ontology.terms, *asked)) if t.name not in done]
     if drafted is None:
         guessed = guess_pools(terms, measure, progress)

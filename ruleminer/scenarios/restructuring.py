@@ -1,7 +1,7 @@
 """Restructuring: a hierarchy of classes in one table, and links between the same classes in one link table.
 
-Overlapping sub-classes are told by flags (`is_Author`), disjoint ones mostly by a code (`TYPE = 2`). A code may
-tell a whole tree of classes; an inner one then is the union of the codes below it.
+Overlapping sub-classes are told by flags (`is_Author`: true, 1, Y), disjoint ones mostly by a code (`TYPE = 2`, `kind =
+'manager'`). A code may tell a whole tree of classes; an inner one then is the union of the codes below it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,22 @@ from ruleminer.scenarios.draws import randomness
 from ruleminer.scenarios.layout import Column, Home, Layout, Reference, Role, Table
 from ruleminer.scenarios.plain import end_columns
 from ruleminer.scenarios.population import Population
+from ruleminer.scenarios.words import words_of
 
 _IS = Notion("is", ("flag", "ind", "has_role"))
 _TYPE = Notion("TYPE", ("kind", "category", "sort", "class_code"))
 _ROLE = Notion("ROLE", ("function", "relation", "kind", "link_type"))
+_YES_AND_NO: tuple[tuple[str, int | str | bool, str], ...] = (  # SQL type, yes, and no as SQL
+    ("BOOLEAN", True, "FALSE"),
+    ("BOOLEAN", True, "FALSE"),
+    ("BOOLEAN", True, "FALSE"),
+    ("INTEGER", 1, "0"),
+    ("INTEGER", 1, "0"),
+    ("VARCHAR", "Y", "'N'"),
+    ("VARCHAR", "yes", "'no'"),
+    ("BOOLEAN", True, "NULL"),
+    ("INTEGER", 1, "NULL"),
+)
 
 
 def restructured(
@@ -76,8 +88,9 @@ def _markers(
     if not children:
         return
     if domain.cls(parent).overlapping or generator.random() < 0.25:
+        written = generator.choice(_YES_AND_NO)
         for child in children:
-            yield _flag(population, child), {child.name: (Constant.of(True),)}
+            yield _flag(population, child, *written), {child.name: (Constant.of(written[1]),)}
             yield from _markers(population, child.name, generator)
         return
     deep = generator.random() < 0.5
@@ -98,39 +111,73 @@ def _coded_tree(domain: Domain, parent: str) -> list[Class]:
     return found
 
 
-def _flag(population: Population, cls: Class) -> Column:
-    return Column(
-        f"is:{cls.name}", (_IS, cls.term), Role.FLAG, "BOOLEAN", population.members[cls.name].sql("e.i"), True
-    )
+def _flag(population: Population, cls: Class, sql_type: str, yes: int | str | bool, no: str) -> Column:
+    condition = population.members[cls.name].sql("e.i")
+    sql = f"CASE WHEN {condition} THEN {_literal(yes)} ELSE {no} END"
+    return Column(f"is:{cls.name}", (_IS, cls.term), Role.FLAG, sql_type, sql, required=no != "NULL")
 
 
 def _code(
     population: Population, parent: str, coded: list[Class], generator: Random
 ) -> tuple[Column, dict[str, tuple[Constant, ...]]]:
     domain = population.domain
-    order = generator.sample(coded, len(coded))
-    style = generator.random()
-    codes: dict[str, int | str] = {}
-    for place, cls in enumerate(order):
-        letters = "".join(word[0] for word in cls.name) if style > 0.8 else ""
-        codes[cls.name] = place + 1 if style < 0.6 else chr(ord("A") + place) + letters[:1]
+    codes = _codes(population, coded, generator)
+    numbered = isinstance(next(iter(codes.values())), int)
     # The most specific class an entity is a member of decides, so deeper ones are asked first.
     deepest_first = sorted(coded, key=lambda cls: -len(domain.lineage(cls.name)))
     branches = " ".join(
         f"WHEN {population.members[cls.name].sql('e.i')} THEN {_literal(codes[cls.name])}" for cls in deepest_first
     )
-    otherwise = " ELSE 0" if style < 0.6 else ""
+    filled = numbered and generator.random() < 0.7
     root = domain.root(parent)
     column = Column(
         f"type:{parent}",
         (_TYPE,) if parent == root.name else (domain.cls(parent).term, _TYPE),
         Role.CODE,
-        "INTEGER" if style < 0.6 else "VARCHAR",
-        f"CASE {branches}{otherwise} END",
-        required=style < 0.6,
+        "INTEGER" if numbered else "VARCHAR",
+        f"CASE {branches}{' ELSE 0' if filled else ''} END",
+        required=filled,
     )
     below = {cls.name: [c.name for c in coded if domain.is_within(c.name, cls.name)] for cls in coded}
     return column, {name: tuple(Constant.of(codes[member]) for member in members) for name, members in below.items()}
+
+
+def _codes(population: Population, coded: list[Class], generator: Random) -> dict[str, int | str]:
+    """A number, a letter or a word for each class; numbers and letters as somebody would have listed the classes."""
+    listed = generator.choices(("by name", "as thought of", "by size", "anyhow"), (7, 5, 2, 6))[0]
+    match listed:
+        case "by name":
+            order = sorted(coded, key=lambda cls: cls.name.casefold())
+        case "by size":
+            order = sorted(coded, key=lambda cls: -population.members[cls.name].size)
+        case "anyhow":
+            order = generator.sample(coded, len(coded))
+        case _:
+            order = list(coded)
+    style = generator.choices(("numbers", "letters", "initials", "words"), (10, 2, 2, 7))[0]
+    if style == "numbers":
+        first, step = generator.choice(((1, 1), (1, 1), (1, 1), (10, 10)))
+        return {cls.name: first + step * place for place, cls in enumerate(order)}
+    if style == "words":
+        return _as_words(order, generator)
+    initials = {cls.name: "".join(word[0] for word in cls.name)[:1] if style == "initials" else "" for cls in order}
+    return {cls.name: chr(ord("A") + place) + initials[cls.name] for place, cls in enumerate(order)}
+
+
+def _as_words(order: list[Class], generator: Random) -> dict[str, int | str]:
+    """Codes that are words: what a class is called, or only what sets it apart; perhaps cut short."""
+    short, upper = generator.random() < 0.25, generator.random() < 0.4
+    alone = generator.random() < 0.7
+    found: dict[str, int | str] = {}
+    for cls in order:
+        own = words_of(cls.name)
+        said = (own[:1] if alone else own) if len(own) > 1 else own
+        text = "_".join(word[:3] if short else word for word in said)
+        text = text.upper() if upper else text
+        while text in found.values():
+            text += "2"
+        found[cls.name] = text
+    return found
 
 
 def _links_by_role(layout: Layout, population: Population) -> Layout:
@@ -177,5 +224,5 @@ def _united_links(layout: Layout, population: Population, start: str, end: str, 
     return replace(layout.with_table(table), links={**layout.links, **homes})
 
 
-def _literal(code: int | str) -> str:
-    return str(code) if isinstance(code, int) else f"'{code}'"
+def _literal(code: int | str | bool) -> str:
+    return str(code).upper() if isinstance(code, int) else "'" + code.replace("'", "''") + "'"

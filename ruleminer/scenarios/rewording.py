@@ -15,6 +15,8 @@ from ruleminer.scenarios.vocabulary import vocabulary, word_synonyms
 from ruleminer.scenarios.words import cased, words_of
 
 _SILENT = (0.0, 0.0, 0.1, 0.4)
+_LOOSE = 0.35  # how many ontologies are vocabularies for everybody
+_STRANGERS = (0.0, 0.0, 0.1, 0.1, 0.3, 0.3, 0.8, 0.8, 3.0)  # terms that the data have not, for each that they have
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,11 @@ def reworded(ontology: Ontology, generator: Random) -> Reworded:
     kept = [term for term in ontology.terms if generator.random() >= left_out]
     names = {term.iri: writer.name(term) for term in kept}
     origin = {names[term.iri]: term.name for term in kept}
-    silent = {axiom: generator.choice(_SILENT) for axiom in ("domains", "ranges", "inverses", "parents")}
+    silent = {axiom: generator.choice(_SILENT) for axiom in ("domains", "ranges", "inverses", "parents", "disjoint")}
     labelled = generator.choice((0.0, 0.3, 1.0))
     terms = [writer.written(term, names, silent, labelled) for term in kept]
+    if generator.random() < _LOOSE:
+        terms = writer.loosened(terms)
     terms += writer.strangers(terms)
     return Reworded(
         Ontology(
@@ -106,7 +110,8 @@ class _Writer:
             labels += (" ".join(words_of(term.name)),)
         iri, parents = self.space + name, told("parents", term.parents)
         if isinstance(term, OntologyClass):
-            return replace(term, iri=iri, name=name, labels=labels, parents=parents)
+            disjoint = told("disjoint", term.disjoint)
+            return replace(term, iri=iri, name=name, labels=labels, parents=parents, disjoint=disjoint)
         return replace(
             term,
             iri=iri,
@@ -118,11 +123,33 @@ class _Writer:
             inverses=told("inverses", term.inverses),
         )
 
+    def loosened(self, terms: list[OntologyTerm]) -> list[OntologyTerm]:
+        """As vocabularies for everybody are: classes above all, properties of values or things, for those above."""
+        tops: list[OntologyClass] = []
+        for noun in self.generator.sample(("thing", "agent", "item", "record", "concept", "entity"), 2):
+            name = self.free([noun], True)
+            tops.append(OntologyClass(self.space + name, name, parents=tuple(top.iri for top in tops)))
+        above = {term.iri: term.parents for term in terms if isinstance(term, OntologyClass)}
+        lifted = {iri: parents or (self.generator.choice(tops).iri,) for iri, parents in above.items()}
+        wide, either = self.generator.choice((0.1, 0.4, 0.7)), self.chance(0.7)
+        found: list[OntologyTerm] = list(tops)
+        for term in terms:
+            if isinstance(term, OntologyClass):
+                found.append(replace(term, parents=lifted[term.iri], disjoint=()))
+                continue
+            domains = term.domains
+            if len(domains) == 1 and self.chance(wide):
+                domains = lifted.get(domains[0], domains)
+            kind = PropertyKind.EITHER if either else term.kind
+            found.append(replace(term, kind=kind, domains=domains, inverses=(), functional=False))
+        return found
+
     def strangers(self, terms: list[OntologyTerm]) -> Iterator[OntologyTerm]:
         """Terms that the data have not, worded like the others and tied to them."""
         bank = vocabulary()["random"]
+        either = any(isinstance(term, Property) and term.kind is PropertyKind.EITHER for term in terms)
         classes = [term for term in terms if isinstance(term, OntologyClass)]
-        share = self.generator.choice((0.0, 0.1, 0.3, 0.8))
+        share = self.generator.choice(_STRANGERS)
         fresh: list[OntologyClass] = []
         for _ in range(round(share * len(classes))):
             noun = self.generator.choice([*bank["agents"], *bank["things"]])
@@ -140,8 +167,14 @@ class _Writer:
                 verb = self.generator.choice([*bank["verbs"], *bank["agent_verbs"], *bank["passive_verbs"]])
                 said = [*words_of(verb), *(words_of(end.name) if self.chance(0.5) else ())]
                 name = self.free(list(said), False)
-                yield Property(self.space + name, name, PropertyKind.OBJECT, domains=(start.iri,), ranges=(end.iri,))
+                kind = PropertyKind.EITHER if either else PropertyKind.OBJECT
+                yield Property(self.space + name, name, kind, domains=(start.iri,), ranges=(end.iri,))
             else:
                 attribute = self.generator.choice([*bank["agent_attributes"], *bank["thing_attributes"]])
-                name = self.free([*(("has",) if self.chance(self.has) else ()), *words_of(attribute)], False)
-                yield Property(self.space + name, name, PropertyKind.DATATYPE, domains=(start.iri,))
+                called = words_of(attribute)
+                if self.chance(0.3):  # it sounds like one that the data have
+                    called = (*words_of(self.generator.choice(terms).name), *called[-1:])
+                name = self.free([*(("has",) if self.chance(self.has) else ()), *called], False)
+                starts = () if self.chance(0.2) else (start.iri,)
+                kind = PropertyKind.EITHER if either else PropertyKind.DATATYPE
+                yield Property(self.space + name, name, kind, domains=starts)

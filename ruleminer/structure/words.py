@@ -52,32 +52,45 @@ def best_likeness(titles: Iterable[str], names: Iterable[str]) -> float:
 
 
 class NameIndex:
-    """Names, for finding the one that many titles are most like: a title that shares no word is told so at once."""
+    """Names, for finding those that a title is like at all: of most, no word is like any of the title's."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._names = tuple(dict.fromkeys(names))
-        cut = [words(name) for name in self._names]
-        self._words = {word for some in cut for word in some}
-        self._joined = {"".join(some) for some in cut}
-        self._initials = {short for some in cut for short in _acronyms(some)}
-        self._is_known: dict[str, bool] = {}  # of a title's word: whether some word of ours is like it
+        self.names = tuple(dict.fromkeys(names))
+        self._words: dict[str, set[int]] = {}
+        self._joined: dict[str, set[int]] = {}
+        self._initials: dict[str, set[int]] = {}
+        for place, name in enumerate(self.names):
+            own = words(name)
+            for word in own:
+                self._words.setdefault(word, set()).add(place)
+            self._joined.setdefault("".join(own), set()).add(place)
+            for short in _acronyms(own):
+                self._initials.setdefault(short, set()).add(place)
+        self._known: dict[str, set[int]] = {}  # of a title's word: the names with a word that is like it
 
     def best(self, titles: Iterable[str]) -> float:
         """The best likeness of any title and any name."""
-        return best_likeness([title for title in titles if self._may_fit(title)], self._names)
+        found = (likeness(title, self.names[place]) for title in titles for place in self.near(title))
+        return max(found, default=0.0)
 
-    def _may_fit(self, title: str) -> bool:
+    def near(self, title: str) -> set[int]:
+        """The places of the names that are like a title at all."""
         ours = words(title)
-        return (
-            any(map(self._knows, ours))
-            or "".join(ours) in self._joined
-            or any(short in self._words for short in _acronyms(ours))
-        )
+        found = set(self._joined.get("".join(ours), ()))
+        for word in ours:
+            found |= self._with(word)
+        for short in _acronyms(ours):
+            found |= self._words.get(short, set())
+        return found
 
-    def _knows(self, word: str) -> bool:
-        if word not in self._is_known:
-            self._is_known[word] = word in self._initials or any(_alike(word, other) > 0 for other in self._words)
-        return self._is_known[word]
+    def _with(self, word: str) -> set[int]:
+        if word not in self._known:
+            found = set(self._initials.get(word, ()))
+            for other, places in self._words.items():
+                if _alike(word, other) > 0:
+                    found |= places
+            self._known[word] = found
+        return self._known[word]
 
 
 def _acronyms(some: tuple[str, ...]) -> Iterator[str]:

@@ -143,7 +143,9 @@ def test_the_part_of_an_ontology_has_what_lies_around_its_terms(shop: Path) -> N
 
 def test_the_bench_tells_what_is_exact_and_what_was_missed(shop: Path, tmp_path: Path, run: Run) -> None:
     options = BenchOptions(scale="smoke", out=tmp_path / "results", data=shop)
-    whole, part = run_bench("real", options).records
+    draft, whole, part = run_bench("real", options).records
+    assert draft.result["mapped"] >= draft.result["mapped_in_truth"] >= draft.result["mapped_exact"]
+    assert draft.result["exact"] == 5 - len(draft.result["missed"])
     assert (whole.settings["ontology"], part.settings["ontology"]) == ("whole", "part")
     assert whole.result["terms"] == 4
     assert whole.result["without_example"] == ["jobTitle"]  # all blank: nobody can show one
@@ -154,6 +156,7 @@ def test_the_bench_tells_what_is_exact_and_what_was_missed(shop: Path, tmp_path:
     assert whole.result["peak_mb"] > 0
     assert set(whole.result["seconds"]) == {"ontology", "extract", "propose"}
     table = (tmp_path / "results" / "real-smoke" / "table.md").read_text("utf-8")
+    assert "drafted with no example" in table
     assert "| people, keys |" in table
     assert "jobTitle is not counted" in table
     assert run("bench", "real", "--scale", "smoke", "--data", shop, "--out", tmp_path / "results", "--json").code == 0

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from ruleminer.errors import InputError
+from ruleminer.learn.decision_apart import settled_apart
 from ruleminer.learn.decision_files import load_network, save_network
 from ruleminer.learn.decision_network import DecisionNetwork, claims, messages, tensors_of
 from ruleminer.learn.decision_problem import Problem, Relation
@@ -152,12 +153,33 @@ def test_what_is_left_out_is_not_heard() -> None:
     network = DecisionNetwork(FEATURES)
     tensors = tensors_of(problem)
     rounds = network(tensors)
-    assert torch.allclose(network.without(tensors, rounds[-2]), rounds[-1], atol=1e-5)
-    deaf = network.without(tensors, rounds[-2], relation=Relation.PARENT)
+    without = network.without(tensors, rounds[-2], torch.arange(len(problem.there)))
+    assert torch.allclose(without(), rounds[-1], atol=1e-5)
+    deaf = without(relation=Relation.PARENT)
     assert not torch.allclose(deaf[:3], rounds[-1][:3])
     assert torch.allclose(deaf[3:], rounds[-1][3:], atol=1e-5)  # properties have no class above
-    blind = network.without(tensors, rounds[-2], features=[0])
-    assert not torch.allclose(blind, rounds[-1])
+    assert not torch.allclose(without([0]), rounds[-1])
+    some = network.without(tensors, rounds[-2], torch.tensor([4, 1]))
+    assert torch.allclose(some(relation=Relation.PARENT), deaf[[4, 1]], atol=1e-5)
+
+
+def test_classes_beside_each_other_do_not_take_the_same_rows() -> None:
+    """Two that nothing tells apart: one has the first rows, the other is asked again, and is as sure as both are."""
+    problem = made_up(5, terms=2, hypotheses=3)
+    for name in ("features", "subject", "object", "body", "turned", "value"):
+        getattr(problem, name)[1] = getattr(problem, name)[0]
+    problem.body[:] = [[0, 1, 2], [0, 1, 2]]
+    edges = np.array([(0, 1, int(Relation.SIBLING)), (1, 0, int(Relation.SIBLING))])
+    alike = replace(problem, is_class=np.ones(2, bool), there=np.ones((2, 3), bool), edges=edges)
+    torch.manual_seed(0)
+    network = DecisionNetwork(FEATURES)
+    with torch.no_grad():
+        rounds, left, sure = settled_apart(network, tensors_of(alike))
+        belief = network(tensors_of(alike))[-1].softmax(-1)
+    first = 1 + int(belief[0, 1:].argmax())
+    assert left.there.tolist() == [[True] * 3, [True, first == 2, first == 1]]
+    assert 1 + rounds[-1][:, 1:].argmax(-1) == pytest.approx([first, 3 - first])
+    assert sure.tolist() == pytest.approx([1.0, float(belief[0, first])])
 
 
 def test_a_problem_and_a_network_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ WORLD = (
     "INSERT INTO person VALUES (4, 'b', 3, NULL), (5, 'b', 3, true)",
     "INSERT INTO author VALUES (1), (2), (4)",
     'INSERT INTO "pa per" VALUES (1, 2), (2, 2), (3, 5), (4, NULL)',
+    "CREATE TABLE part (id INTEGER REFERENCES person(id), nr INTEGER, kind VARCHAR, PRIMARY KEY (id, nr))",
+    "INSERT INTO part VALUES (1, 1, 'a'), (1, 2, 'b'), (2, 1, 'b'), (3, 1, 'a'), (3, 2, 'a')",
 )
 SETS = (
     NOTHING,
@@ -35,6 +37,9 @@ SETS = (
     EntitySet(Place("author", "id")),
     EntitySet(Place("pa per", 'wr"iter')),
     EntitySet(Place("pa per", "nr")),
+    EntitySet(Place("part", "id"), "kind", Constant.of("a")),
+    EntitySet(Place("part", "id"), "kind", Constant.of("b")),
+    EntitySet(Place("part", "id")),
 )
 
 
