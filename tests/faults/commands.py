@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import resource
 import sys
+import tempfile
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -50,7 +51,7 @@ class Begun:
     """A command that runs."""
 
     def __init__(self, words: Sequence[str], folder: Path, kill_at: int = 0, largest_file: int | None = None) -> None:
-        self._log = folder.parent / f"log-{uuid.uuid4().hex}"
+        self._log = Path(tempfile.gettempdir()) / f"ruleminer-log-{uuid.uuid4().hex}"  # whatever befalls the folder
         self.process: BaseProcess = _forks.Process(
             target=_run, args=(list(words), str(folder), str(self._log), kill_at, largest_file)
         )
@@ -118,7 +119,7 @@ class _Steps:
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             is_writing = isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if not is_writing or str(arguments[0]).startswith("/dev/") or ".log-" in str(arguments[0]):
+            if not is_writing or str(arguments[0]).startswith("/dev/") or "ruleminer-log-" in str(arguments[0]):
                 return
         elif event not in _STEPS or (event == "ctypes.dlsym" and arguments[1] != "renameat2"):
             return
