@@ -61,7 +61,7 @@ def _hear_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def measured(folder: Path, *words: object, patience: float = 300) -> Measured:
+def measured(folder: Path, *words: object, patience: float = 900) -> Measured:
     """A command run to its end in a folder; one that takes longer than so many seconds is killed."""
     note = folder / "peak"
     started, used = time.perf_counter(), _processor_seconds()
