@@ -13,12 +13,12 @@ from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.training import TrainResult, train_run
 from ruleminer.problem.rule_facts import derived_facts
+from ruleminer.problem.rule_files import read_rule_file
 from ruleminer.problem.scenario import Scenario, open_scenario, scenario_database
 from ruleminer.progress import Progress, Say, silent, unsaid
 from ruleminer.proposals.proposal import Proposals
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import Delivery, propose_mappings
-from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.values import Rule
 from ruleminer.scenarios.generate import ScenarioSummary, generate_scenario
 from ruleminer.sources.database import Database, open_database
@@ -105,7 +105,7 @@ def _make_room(out: Path, force: bool) -> None:
 
 def _compare(proposals: Proposals, scenario: Scenario, database: Database) -> tuple[Found, ...]:
     assert scenario.mapping_path is not None
-    truth = list(parse_rules(scenario.mapping_path.read_text("utf-8"), str(scenario.mapping_path)))
+    truth = [rule for _, rule in read_rule_file(scenario.mapping_path)]
     compared = []
     for one in proposals.proposed:
         facts = _derived((rule for rule in truth if rule.predicate == one.predicate), database)

@@ -12,11 +12,10 @@ The measure is the predicates whose rules derive exactly the true facts, by the 
 from __future__ import annotations
 
 import random
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,9 @@ from matplotlib import pyplot as plt
 
 from ruleminer.bench.mapping import KINDS, RODI
 from ruleminer.bench.pictures import save
+from ruleminer.bench.real import part_of
 from ruleminer.bench.real_problem import problems_in
+from ruleminer.bench.real_truth import Argument, Entity, Truth
 from ruleminer.bench.tables import Cell, Table
 from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit
 from ruleminer.errors import DatabaseError, InputError
@@ -34,20 +35,28 @@ from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import all_facts, open_scenario, scenario_database
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
+from ruleminer.proposals.hypotheses import World as Hypotheses
+from ruleminer.proposals.joint import Joint
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.ranking import Measured, Ranker
 from ruleminer.proposals.replay import Replay
-from ruleminer.proposals.term_proposals import guess_pools
 from ruleminer.review.hypotheses import doubt, hypotheses_of
 from ruleminer.review.questions import NoQuestion, Question, Questions
 from ruleminer.rules.body import Body
-from ruleminer.rules.lexical import lexical_form
-from ruleminer.rules.values import Rule, Scalar
+from ruleminer.rules.values import Rule
 from ruleminer.scenarios.generate import generate_scenario
 from ruleminer.sources.data_folder import cache_folder, data_folder
-from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.database import open_database
+from ruleminer.structure.meaning import meaning
 from ruleminer.structure.structure import learn_structure
 
+SCENARIOS = (
+    *RODI,
+    "conference_naive",
+    "conference_renamed",
+    "conference_structured",
+    "conference_mixed",
+    "conference_nofks",
+)
 REAL = ("chinook", "sakila")
 WAYS = ("information", "least sure", "random")
 SLIPS = (0.0, 0.05)
@@ -60,11 +69,27 @@ Facts = frozenset[Fact]
 
 @dataclass(frozen=True)
 class World:
-    """What there is to find out."""
+    """What there is to find out. Entities of the truth are written with their table, but for terms in `bare`."""
 
     ontology: Ontology
-    database: Database
+    derivations: Derivations
     truth: Mapping[str, Facts]
+    bare: frozenset[str] = frozenset()  # terms whose entities are known by their keys alone
+    reachable: frozenset[str] = frozenset()  # terms for which a rule in question is right
+
+    def facts(self, term: str, rule: Rule) -> Facts:
+        """What a rule derives, as the truth of the term writes it."""
+        rows = (tuple(map(str, row)) for row in self.derivations.derived(rule))
+        if term not in self.bare:
+            rows = (self.derivations.texts.written(Body(rule), row) for row in rows)
+        return frozenset(tuple(map(str.rstrip, row)) for row in rows)
+
+    def holds(self, term: str, fact: Fact) -> bool:
+        """What the oracle knows."""
+        if term in self.bare:
+            told = map(self.derivations.texts.told, fact)
+            fact = tuple(text if one is None else one[1] for text, one in zip(fact, told, strict=True))
+        return tuple(map(str.rstrip, fact)) in self.truth[term]
 
 
 @dataclass
@@ -73,11 +98,11 @@ class Review:
 
     world: World
     measure: Measure
-    measured: Mapping[str, Measured]
+    joint: Joint
     dice: random.Random
     slips: float
     lines: list[UserDecision] = field(default_factory=list)
-    _derived: dict[Body, Facts] = field(default_factory=dict)
+    _derived: dict[tuple[bool, Body], Facts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.replay = Replay(self.measure)
@@ -85,10 +110,11 @@ class Review:
         self.decide()
 
     def decide(self) -> None:
-        """All terms, by what was said so far."""
+        """All terms, by what was said so far; those that nobody asks for are heard, and not counted."""
         self.replay = self.replay.of(UserDecisions(tuple(self.lines)))
         self.questions.replay = self.replay
-        self.decisions: dict[str, Decision] = self.replay.decided(self.measured, Ranker.EVIDENCE)
+        found = self.replay.drafted(self.joint, self.replay.applied({}))
+        self.decisions: dict[str, Decision] = {term: one for term, one in found.items() if term in self.world.truth}
 
     @property
     def answered(self) -> dict[str, set[Fact]]:
@@ -98,35 +124,21 @@ class Review:
             found[line.term].add(line.fact)
         return found
 
-    def exact(self) -> int:
-        """How many predicates have rules that derive just the true facts."""
-        return sum(
-            term in self.decisions and self._union(self.decisions[term].rules) == truth
-            for term, truth in self.world.truth.items()
-        )
+    def exact(self) -> set[str]:
+        """The predicates whose rules derive just the true facts."""
+        truth = self.world.truth
+        return {term for term, one in self.decisions.items() if self._union(term, one.rules) == truth[term]}
 
-    def reachable(self) -> int:
-        """For how many predicates a rule that came into question is right."""
-        return sum(self._has_right_rule(term, truth) for term, truth in self.world.truth.items())
-
-    def _has_right_rule(self, term: str, truth: Facts) -> bool:
-        one = self.measured.get(term)
-        return one is not None and any(
-            size == len(truth) and self._union([rule]) == truth
-            for rule, size in zip(one.pool.rules, one.sizes.tolist(), strict=True)
-        )
-
-    def _union(self, rules: Sequence[Rule]) -> Facts:
-        for rule in rules:
-            body = Body(rule)
-            if body not in self._derived:
-                self._derived[body] = frozenset(self.measure.derivations.derived(rule))
-        return frozenset[Fact]().union(*(self._derived[Body(rule)] for rule in rules))
+    def _union(self, term: str, rules: Sequence[Rule]) -> Facts:
+        keys = [(term in self.world.bare, Body(rule)) for rule in rules]
+        for key, rule in zip(keys, rules, strict=True):
+            if key not in self._derived:
+                self._derived[key] = self.world.facts(term, rule)
+        return frozenset[Fact]().union(*(self._derived[key] for key in keys))
 
     def answer(self, question: Question) -> None:
         """What the oracle says, right or by a slip."""
-        truth = self.world.truth[question.term]
-        right = next((place for place, fact in enumerate(question.facts) if fact in truth), None)
+        right = next((n for n, fact in enumerate(question.facts) if self.world.holds(question.term, fact)), None)
         if self.dice.random() < self.slips:
             others = [place for place in (None, *range(len(question.facts))) if place != right]
             right = self.dice.choice(others)
@@ -166,11 +178,15 @@ def at_random(review: Review) -> Question | None:
 def _fact_of(
     review: Review, term: str, rules: Sequence[Rule], answered: set[Fact], dice: random.Random | None = None
 ) -> Question | None:
-    try:
-        rows = [tuple(map(str, row)) for row in review.measure.derivations.sample(rules, 40 + len(answered))]
-    except DatabaseError:
-        return None
-    open_ = [fact for fact in rows if fact not in answered and all(fact)]
+    derivations = review.measure.derivations
+    open_: list[Fact] = []
+    for body in map(Body, rules):
+        try:
+            rows = [tuple(map(str, row)) for row in derivations.sample([body.rule], 40 + len(answered))]
+        except DatabaseError:
+            continue
+        facts = (derivations.texts.written(body, row) for row in rows if all(row))
+        open_ += [fact for fact in facts if fact not in answered]
     if not open_:
         return None
     return Question(term, (dice.choice(open_) if dice else open_[0],), 0.0, (), ())
@@ -193,7 +209,7 @@ def _scenarios(options: BenchOptions) -> Iterator[str]:
         return
     data = options.data or data_folder()
     if data is not None:
-        yield from (name for name in RODI if (data / "rodi" / name).is_dir())
+        yield from (name for name in SCENARIOS if (data / "rodi" / name).is_dir())
         yield from (name for name in REAL if (data / "real" / name).is_dir())
     domains = ("workshop",) if options.scale == "cpu" else ("workshop", "university", "hospital")
     yield from (f"{domain}-{kind}" for domain in domains for kind in KINDS)
@@ -201,25 +217,21 @@ def _scenarios(options: BenchOptions) -> Iterator[str]:
 
 def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
     settings = unit.settings
-    with _world(settings["scenario"], options) as world:
-        structure = learn_structure(world.database)
-        measure = Measure(world.ontology, Derivations(world.database, structure), structure=structure)
-        pools = guess_pools([world.ontology.find(term) for term in world.truth], measure, named=False)
-        measured = {one.pool.predicate: one for one in measure.all_measured(pools) if one is not None}
-        derived: dict[Body, Facts] = {}
+    with _world(settings["scenario"], options) as (world, joint):
+        measure = Measure(world.ontology, world.derivations, structure=world.derivations.structure)
+        derived: dict[tuple[bool, Body], Facts] = {}
         curves: list[dict[str, Any]] = []
-        reachable = 0
         for number, (slips, way) in enumerate((slips, way) for slips in SLIPS for way in WAYS):
             tick(number / (len(SLIPS) * len(WAYS)))
             dice = random.Random(f"{settings['seed']}-{way}-{slips}")
-            review = Review(world, measure, measured, dice, slips, _derived=derived)
-            reachable = reachable or review.reachable()
+            review = Review(world, measure, joint, dice, slips, _derived=derived)
             exact = _reviewed(review, _CHOOSERS[way], round(settings["most"] * len(world.truth)))
-            curves.append({"way": way, "slips": slips, "exact": exact})
-        return {"predicates": len(world.truth), "reachable": reachable, "curves": curves}
+            within = [len(some & world.reachable) for some in exact]
+            curves.append({"way": way, "slips": slips, "exact": list(map(len, exact)), "within": within})
+        return {"predicates": len(world.truth), "reachable": len(world.reachable), "curves": curves}
 
 
-def _reviewed(review: Review, choose: Callable[[Review], Question | None], most: int) -> list[int]:
+def _reviewed(review: Review, choose: Callable[[Review], Question | None], most: int) -> list[set[str]]:
     """The predicates that are exact after each answer."""
     exact = [review.exact()]
     while len(exact) <= most and (question := choose(review)) is not None:
@@ -230,13 +242,13 @@ def _reviewed(review: Review, choose: Callable[[Review], Question | None], most:
 
 
 @contextmanager
-def _world(name: str, options: BenchOptions) -> Iterator[World]:
+def _world(name: str, options: BenchOptions) -> Iterator[tuple[World, Joint]]:
     if name in REAL:
-        with _real(name, options) as world:
-            yield world
+        with _real(name, options) as found:
+            yield found
         return
     data = options.data or data_folder()
-    if name in RODI:
+    if name in SCENARIOS:
         assert data is not None
         scenario = open_scenario(data / "rodi" / name)
     else:
@@ -248,31 +260,76 @@ def _world(name: str, options: BenchOptions) -> Iterator[World]:
         scenario = open_scenario(folder)
     ontology = read_ontology(scenario.ontology_path)
     with open_database(scenario_database(scenario, cache_folder())) as database:
+        derivations = Derivations(database, learn_structure(database))
         truth: dict[str, set[Fact]] = defaultdict(set)
+        declared = {term.name for term in ontology.terms}  # nobody is asked of what the ontology does not speak of
         for fact in all_facts(scenario, ontology, database).facts.to_pylist():
-            truth[fact["predicate"]].add(tuple(v for v in (fact["arg1"], fact["arg2"]) if v is not None))
-        yield World(ontology, database, {term: frozenset(facts) for term, facts in sorted(truth.items())})
+            if fact["predicate"] not in declared:
+                continue
+            truth[fact["predicate"]].add(tuple(v.rstrip() for v in (fact["arg1"], fact["arg2"]) if v is not None))
+        facts = {term: frozenset(own) for term, own in sorted(truth.items())}
+        yield world_of(ontology, derivations, facts)
+
+
+def world_of(ontology: Ontology, derivations: Derivations, keys: Mapping[str, Facts]) -> tuple[World, Joint]:
+    """The world of a truth whose entities are bare keys: a term's are things of where its right rules find them.
+
+    Where no rule in question is right, or several are and find them in different tables, keys must do.
+    """
+    joint = Joint(Hypotheses(derivations, meaning()), ontology)
+    plain = World(ontology, derivations, keys, frozenset(keys))
+    truth: dict[str, Facts] = {}
+    reachable = set()
+    for term, own in keys.items():
+        right = [rule for rule in _of_size(joint, term, len(own)) if plain.facts(term, rule) == own]
+        spaces = {derivations.texts.spaces(Body(rule)) for rule in right}
+        if right:
+            reachable.add(term)
+        if len(spaces) == 1:
+            truth[term] = frozenset(derivations.texts.written(Body(right[0]), fact) for fact in own)
+    whole = {term: truth.get(term, own) for term, own in keys.items()}
+    return World(ontology, derivations, whole, frozenset(keys) - truth.keys(), frozenset(reachable)), joint
+
+
+def _of_size(joint: Joint, term: str, size: int) -> list[Rule]:
+    """The rules in question for a term that derive so many facts."""
+    bodies = joint.offered(term)
+    rules = [body.of(term) for body in bodies]
+    sizes = joint.world.derivations.sizes(rules, bodies)
+    return [rule for rule, one in zip(rules, sizes, strict=True) if one == size]
 
 
 @contextmanager
-def _real(name: str, options: BenchOptions) -> Iterator[World]:
-    """An ordinary database with schema.org and the SQL of its truth; entities by their keys."""
+def _real(name: str, options: BenchOptions) -> Iterator[tuple[World, Joint]]:
+    """An ordinary database with the part of schema.org that is asked for, and the SQL of its truth."""
     data = options.data or data_folder()
     if data is None:
         raise InputError(f"the bench questions needs RULEMINER_DATA for {name}")
     (problem,) = problems_in(data / "real" / name)
-    ontology = read_ontology(problem.ontology())
+    ontology = part_of(read_ontology(problem.ontology()), problem.sql)
     with open_database(problem.database()) as database:
-        truth = {}
-        for term, sql in sorted(problem.sql.items()):
-            rows = [tuple(map(_plain, row)) for row in database.rows(sql) if None not in row]
-            truth[ontology.find(term).name] = frozenset(rows)
-        yield World(ontology, database, truth)
+        structure = learn_structure(database)
+        derivations = Derivations(database, structure)
+        joint = Joint(Hypotheses(derivations, meaning()), ontology)
+        known = Truth(problem, database, structure)
+        tables = {".".join(space.key): space.key.table for space in structure.spaces}
 
+        def written(argument: Argument) -> str:
+            if not isinstance(argument, Entity):
+                return argument
+            return f"{tables[argument.space]}:{argument.key}" if argument.space in tables else argument.key
 
-def _plain(value: object) -> str:
-    text = lexical_form(value) if isinstance(value, Scalar) else str(value)
-    return re.sub(r"^http://example\.org/[^/]+/", "", text)
+        truth = {
+            ontology.find(term).name: frozenset(tuple(map(written, fact)) for fact in known.facts(term))
+            for term in sorted(problem.sql)
+        }
+        world = World(ontology, derivations, truth)
+        reachable = frozenset(
+            term
+            for term, own in truth.items()
+            if any(world.facts(term, rule) == own for rule in _of_size(joint, term, len(own)))
+        )
+        yield replace(world, reachable=reachable), joint
 
 
 @dataclass(frozen=True)
@@ -285,17 +342,22 @@ class Curve:
     predicates: int
     reachable: int
     exact: Sequence[int]
+    within: Sequence[int]  # of those for which a right rule is in question
 
     def after(self, share: float) -> int:
         """Predicates exact after so many answers for each predicate; who asks no more stays where they are."""
         return self.exact[min(len(self.exact) - 1, round(share * self.predicates))]
 
+    def within_after(self, share: float) -> int:
+        """The same of those for which a right rule is in question."""
+        return self.within[min(len(self.within) - 1, round(share * self.predicates))]
+
     @property
     def until_all(self) -> int | None:
         """How many answers it took until all were exact, to stay so, for which a right rule is in question."""
-        missing = [number for number, exact in enumerate(self.exact) if exact < self.reachable]
+        missing = [number for number, exact in enumerate(self.within) if exact < self.reachable]
         last = missing[-1] + 1 if missing else 0
-        return last if last < len(self.exact) else None
+        return last if last < len(self.within) else None
 
 
 def curves_of(records: Sequence[Record]) -> list[Curve]:
@@ -308,6 +370,7 @@ def curves_of(records: Sequence[Record]) -> list[Curve]:
             record.result["predicates"],
             record.result["reachable"],
             one["exact"],
+            one["within"],
         )
         for record in records
         for one in record.result["curves"]
@@ -359,7 +422,7 @@ def _pictures(records: Sequence[Record], folder: Path) -> list[Path]:
     for axis, slips in zip(axes[0], SLIPS, strict=True):
         for way in WAYS:
             own = [one for one in curves if one.way == way and one.slips == slips]
-            shares = [[one.after(float(at)) / max(1, one.reachable) for at in grid] for one in own]
+            shares = [[one.within_after(float(at)) / max(1, one.reachable) for at in grid] for one in own]
             axis.plot(grid, np.mean(shares, axis=0), color=_COLOURS[way], label=way)
         axis.set_title("all answers right" if not slips else f"{slips:.0%} of the answers wrong", fontsize=10)
         axis.set_xlabel("answers for each predicate")
@@ -382,8 +445,9 @@ BENCH = Bench(
     _tables,
     _pictures,
     (
-        "No example is given. The oracle knows all true facts of the predicates that the scenario asks for; a choice "
-        "between several rows is one answer. Slips: one answer in twenty is another one.",
+        "No example is given: the network drafts, and hears the answers. The oracle knows all true facts of the "
+        "predicates that the scenario asks for and the ontology declares, and which row is meant; only these are asked "
+        "about. A choice between several rows is one answer. Slips: one answer in twenty is another one.",
         "A right rule is in question where one of the rules that names and structure suggest derives exactly the true "
         "facts; of other predicates no answer makes an exact one.",
     ),

@@ -4,7 +4,8 @@ A hypothesis is scored by its own features first. Then, for some rounds, each te
 relates it to: how far the entities at one end of the hypothesis lie in those that the other term is believed to mean
 (and the other way round, and whether they stand in one table), and whether somebody else wants the same rows. All of
 it is an expectation under the other's belief, so a message costs one product with the matrix of shares. Each relation
-has weights of its own. One softmax per term, *none* among its hypotheses.
+has weights of its own. One softmax per term, *none* among its hypotheses. What the user said of a term adds its
+log-likelihood to the logits of every round, so that others hear of a term what is believed with the answers.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ruleminer.learn.decision_problem import Problem, Relation
 
 ROUNDS = 3
+MOST_SURE = 7.0  # nats that a hypothesis of a term with answers may be behind the best one, before they count
 _CHANNELS = 3
 _FAR = 6.0  # deviations that a feature lies from its mean at most
 Without = Callable[..., Tensor]
@@ -43,10 +47,11 @@ class Tensors:
     edges: Tensor
     right: Tensor
     judged: Tensor
+    said: Tensor  # (T, H): the log-likelihood of what the user said
 
 
-def tensors_of(problem: Problem) -> Tensors:
-    """The problem as tensors on the processor."""
+def tensors_of(problem: Problem, said: NDArray[np.float64] | None = None) -> Tensors:
+    """The problem as tensors on the processor, with the log-likelihood of the user's answers under each hypothesis."""
     table = torch.from_numpy(problem.table)
     return Tensors(
         torch.from_numpy(problem.is_class),
@@ -62,6 +67,7 @@ def tensors_of(problem: Problem) -> Tensors:
         torch.from_numpy(problem.edges),
         torch.from_numpy(problem.right),
         torch.from_numpy(problem.judged),
+        torch.zeros(problem.there.shape) if said is None else torch.from_numpy(said).float(),
     )
 
 
@@ -81,11 +87,12 @@ class DecisionNetwork(nn.Module):
 
     def forward(self, problem: Tensors) -> list[Tensor]:
         """The logits after each round: (T, H) each, padding far below all others."""
-        own, logits = self._alone(problem.is_class, problem.there, problem.features)
-        found = [logits]
+        own, alone = self._alone(problem.is_class, problem.there, problem.features)
+        found = [_answered(alone, problem.there, problem.said)]
         for _ in range(self.rounds if self.messages else 0):
             heard = self._heard_now(problem, found[-1])
-            found.append(self._together(problem.is_class, problem.there, own, found[0], heard))
+            together = self._together(problem.is_class, problem.there, own, alone, heard)
+            found.append(_answered(together, problem.there, problem.said))
         return found
 
     def without(self, problem: Tensors, before: Tensor, terms: Tensor) -> Without:
@@ -94,6 +101,7 @@ class DecisionNetwork(nn.Module):
         `before` are the logits of the round before. What a reason is worth shows by its absence.
         """
         is_class, there, features = problem.is_class[terms], problem.there[terms], problem.features[terms]
+        said = problem.said[terms]
         heard = self._heard_now(problem, before)[terms] if self.messages else None
 
         def logits(muted: Sequence[int] = (), relation: Relation | None = None) -> Tensor:
@@ -101,13 +109,13 @@ class DecisionNetwork(nn.Module):
             known[..., list(muted)] = self.mean[list(muted)]
             own, alone = self._alone(is_class, there, known)
             if heard is None:
-                return alone
+                return _answered(alone, there, said)
             told = heard
             if relation is not None:
                 told = heard.clone()
                 told[..., relation * 2 * _CHANNELS : (relation + 1) * 2 * _CHANNELS] = 0.0
                 told[..., len(Relation) * 2 * _CHANNELS + relation] = 0.0
-            return self._together(is_class, there, own, alone, told)
+            return _answered(self._together(is_class, there, own, alone, told), there, said)
 
         return logits
 
@@ -149,6 +157,14 @@ class DecisionNetwork(nn.Module):
 
 def _masked(logits: Tensor, there: Tensor) -> Tensor:
     return logits.masked_fill(~there, -1e4)
+
+
+def _answered(logits: Tensor, there: Tensor, said: Tensor) -> Tensor:
+    """The logits with what the user said. However sure the network is of a term, an answer may prove it wrong."""
+    spoken = (said != 0.0).any(-1, keepdim=True)
+    least = logits.max(-1, keepdim=True).values - MOST_SURE
+    open_ = torch.where(there, torch.maximum(logits, least), logits)
+    return torch.where(spoken, open_ + said, logits)
 
 
 def messages(problem: Tensors, belief: Tensor) -> Tensor:

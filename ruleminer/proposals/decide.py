@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyTerm
+from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.claims import claimed, winners
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
@@ -45,8 +46,17 @@ class Decision:
     posterior: float  # of the choice and of what nothing tells from it
     word: str = ""  # of the user, if the choice is theirs: accepted, pinned or edited
     none: float = 0.0  # that the database has nothing of the term, where the network decided
-    reasons: tuple[str, ...] = ()  # in words, where it did
     drafted: bool = False  # whether it did
+    beliefs: tuple[Belief, ...] = ()  # of the term's parts, where it did
+    likely: tuple[Belief, ...] = ()  # those that are mapped
+    turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In words, why the network decided so."""
+        if self.turned:
+            return self.turned
+        return tuple(dict.fromkeys(reason for belief in self.likely for reason in belief.reasons))
 
     @property
     def chosen(self) -> tuple[int, ...]:
@@ -118,7 +128,7 @@ def decide(
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:
-            told = None if term in joint.rejected else _turned(ontology.find(term), decisions, ontology)
+            told = None if term in joint.answers else _turned(ontology.find(term), decisions, ontology)
             if (decision := told or _drafted(beliefs, joint)) is not None:
                 drafted[term] = decision
     return {**decisions, **drafted}
@@ -148,33 +158,39 @@ def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ont
             chosen=tuple(range(len(rules))),
         )
         reason = f"it is the inverse of {other.name if other else iri}, which examples decide"
-        return Decision(measured, ranking, known.posterior, reasons=(reason,), drafted=True)
+        return Decision(measured, ranking, known.posterior, drafted=True, turned=(reason,))
     return None
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
     """What the network decides of a term without examples; None if there is no rule at all.
 
-    The most probable rule is chosen; of a term with parts, that of each part which is more probable than not.
+    The most probable rule is chosen that the user's answers allow; of a term with parts, that of each part which is
+    more probable than not. Facts that hold and that these do not derive are derived by further rules.
     """
-    most = 1 if all(belief.is_hopeless for belief in beliefs) else _SHOWN
-    shown = [(belief, place) for belief in beliefs for place in _best_first(belief)[:most]]
-    if not shown:
+    answers = beliefs[0].answers
+    most = 1 if all(belief.is_hopeless for belief in beliefs) and not len(answers.holds) else None
+    ranked = [(belief, [p for p in _best_first(belief)[:most] if not answers.is_refused(belief.bodies[p])])
+              for belief in beliefs]  # fmt: skip
+    ranked = [(belief, places) for belief, places in ranked if places]
+    if not ranked:
         return None
-    likely = [belief for belief in beliefs if len(belief.bodies) and belief.shared > 0.5]
-    likely = likely or [max(beliefs, key=lambda belief: belief.shared)]
-    wanted = list(dict.fromkeys(belief.bodies[_best_first(belief)[0]] for belief in likely))
+    likely = [(belief, places) for belief, places in ranked if belief.shared > 0.5]
+    likely = likely or [max(ranked, key=lambda pair: pair[0].shared)]
+    wanted = list(dict.fromkeys(belief.bodies[places[0]] for belief, places in likely))
     posterior: dict[Body, tuple[float, float, float]] = {}  # by rule: with what others say, alone, and its size
-    for belief, place in shown:
-        one = belief.probabilities[place], belief.alone[place], belief.sizes[place]
-        posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
-    bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[:_SHOWN]
+    for belief, places in ranked:
+        for place in places:
+            one = belief.probabilities[place], belief.alone[place], belief.sizes[place]
+            posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
+    wanted = _deriving(wanted, len(beliefs) > 1, sorted(posterior, key=lambda body: -posterior[body][0]), answers)
+    bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[: max(_SHOWN, len(wanted))]
     together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
     name = beliefs[0].term.name
     pool = rule_pool(name, [body.of(name) for body in bodies], GUESS)
-    measured = Measured(pool, sizes, tuple(joint.prior_of.prior(rule) for rule in pool.rules), None, joint.world.rows)
+    measured = Measured(pool, sizes, tuple(map(joint.prior, pool.rules)), None, joint.world.rows)
     before = np.log(np.maximum(alone, _LEAST))
-    sure = min(belief.shared for belief in likely)
+    sure = _sure([belief for belief, _ in likely], wanted)
     ranking = Ranking(
         Ranker.JOINT,
         np.arange(len(bodies)),
@@ -184,9 +200,38 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
         tuple(range(len(wanted))),
         sure,
     )
-    reasons = tuple(dict.fromkeys(reason for belief in likely for reason in belief.reasons))
     none = min(belief.none for belief in beliefs)
-    return Decision(measured, ranking, sure, none=none, reasons=reasons, drafted=True)
+    return Decision(measured, ranking, sure, "", none, True, tuple(beliefs), tuple(belief for belief, _ in likely))
+
+
+def _deriving(wanted: list[Body], parted: bool, ranked: Sequence[Body], answers: Answers) -> list[Body]:
+    """The chosen rules, so that facts that hold are derived: others in their place, or beside those of parts."""
+    if not answers.holds.any():
+        return wanted
+    known = set(ranked)
+    derived = {body: own & answers.holds for body, own in answers.derives.items() if body in known}
+    kept = wanted if parted else [body for body in wanted if body in derived and derived[body].any()]
+    left = answers.holds.copy()
+    for body in kept:
+        left &= ~derived.get(body, np.zeros_like(left))
+    while left.any():
+        best = max((body for body in ranked if body in derived), key=lambda body: int((derived[body] & left).sum()),
+                   default=None)  # fmt: skip
+        if best is None or not (derived[best] & left).any():
+            break
+        kept = [*kept, best]
+        left &= ~derived[best]
+    return kept or wanted
+
+
+def _sure(likely: Sequence[Belief], wanted: Sequence[Body]) -> float:
+    """The probability of the choice and of what nothing tells from it: of its least sure part."""
+    found = []
+    for belief in likely:
+        own = [place for place, body in enumerate(belief.bodies) if body in wanted]
+        same = np.isin(belief.same, belief.same[own])
+        found.append(min(1.0, float(belief.probabilities[same].sum())))
+    return min(found)
 
 
 def _best_first(belief: Belief) -> list[int]:

@@ -19,6 +19,7 @@ from ruleminer.proposals.bulk_facts import Wanted, fact_questions, union_query
 from ruleminer.proposals.bulk_sizes import BulkSizes
 from ruleminer.proposals.column_sql import ColumnSql
 from ruleminer.proposals.containment import is_contained, widenings
+from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.frames import Reading, alike, reading_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.dialects import BOUND
@@ -46,6 +47,7 @@ class Derivations:
     def __init__(self, database: Database, structure: Structure | None = None) -> None:
         self.database = database
         self.structure = structure or Structure(database.schema, empty_profile(database.schema))
+        self.texts = EntityTexts(self.structure)
         self.statements: Counter[str] = Counter()  # how many of each sort were asked
         self.watch: Callable[[int, int], None] = lambda done, total: None  # while sizes are asked
         self.lost: str | None = None  # why the database does not answer any more
@@ -141,18 +143,62 @@ class Derivations:
 
     def sample(self, rules: Sequence[Rule], limit: int) -> list[tuple[str, ...]]:
         """Some facts that the rules derive, the same ones each time."""
-        query = self._union(rules)
-        sql = f"SELECT * FROM ({query.sql}) AS e ORDER BY {self._order(rules[0])} LIMIT {int(limit)}"
-        return self._rows("samples", sql, query.parameters)
+        query = self._some(rules, (), limit)
+        return self._rows("samples", query.sql, query.parameters)
 
     def difference(self, these: Sequence[Rule], those: Sequence[Rule], limit: int) -> list[Fact]:
         """Some facts that these rules derive together and those do not, the same ones each time."""
-        one, other = self._union(these), self._union(those)
-        sql = (
-            f"SELECT * FROM (SELECT * FROM ({one.sql}) AS these EXCEPT SELECT * FROM ({other.sql}) AS those) AS e "
-            f"ORDER BY {self._order(these[0])} LIMIT {int(limit)}"
-        )
-        return self._rows("differences", sql, (*one.parameters, *other.parameters))
+        query = self._some(these, those, limit)
+        return self._rows("differences", query.sql, query.parameters)
+
+    def differences(
+        self, asked: Sequence[tuple[Sequence[Rule], Sequence[Rule]]], limit: int
+    ) -> list[list[Fact] | None]:
+        """The same for many, by few statements; what nobody is taken from is a sample. None if the database refuses."""
+        found: list[list[Fact] | None] = []
+        for some in _chunks(asked, _BATCH):
+            try:
+                found += self._differences(some, limit)
+            except DatabaseError:
+                found += [self._difference_alone(these, those, limit) for these, those in some]
+        return found
+
+    def _differences(
+        self, asked: Sequence[tuple[Sequence[Rule], Sequence[Rule]]], limit: int
+    ) -> list[list[Fact] | None]:
+        queries = [self._some(these, those, limit) for these, those in asked]
+        arities = [len(these[0].arguments) for these, _ in asked]
+        nothing = self.database.dialect.text_of("NULL")
+        parts = []
+        for number, (query, (these, _)) in enumerate(zip(queries, asked, strict=True)):
+            cells = [f"e.{quote_identifier(argument.name)}" for argument in these[0].arguments]
+            cells += [nothing] * (max(arities) - len(cells))
+            named = ", ".join(f"{cell} AS a{place}" for place, cell in enumerate(cells))
+            parts.append(f"SELECT {number} AS n, {named} FROM ({query.sql}) AS e")
+        sql = " UNION ALL ".join(f"SELECT * FROM ({part}) AS p{number}" for number, part in enumerate(parts))
+        values = tuple(value for query in queries for value in query.parameters)
+        found: list[list[Fact] | None] = [[] for _ in asked]
+        for number, *cells in sorted(self._rows("differences", sql, values)):
+            own = found[number]
+            assert own is not None
+            own.append(tuple(cells[: arities[number]]))
+        return found
+
+    def _difference_alone(self, these: Sequence[Rule], those: Sequence[Rule], limit: int) -> list[Fact] | None:
+        try:
+            return self.difference(these, those, limit) if those else self.sample(these, limit)
+        except DatabaseError:
+            return None
+
+    def _some(self, these: Sequence[Rule], those: Sequence[Rule], limit: int) -> Query:
+        """The first facts of these rules that are none of those, by character."""
+        one = self._union(these)
+        sql, values = f"SELECT * FROM ({one.sql}) AS e", one.parameters
+        if those:
+            other = self._union(those)
+            sql = f"SELECT * FROM (SELECT * FROM ({one.sql}) AS these EXCEPT SELECT * FROM ({other.sql}) AS those) AS e"
+            values = (*values, *other.parameters)
+        return Query(f"{sql} ORDER BY {self._order(these[0])} LIMIT {int(limit)}", values)
 
     def covered(self, rule: Rule, facts: Sequence[Fact]) -> list[bool] | None:
         """Which of these argument tuples the rule derives; None if the database refuses.

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ruleminer.dataset import read_dataset
-from ruleminer.errors import DatabaseError, InputError
-from ruleminer.problem.ontology import Ontology, OntologyClass
+from ruleminer.errors import InputError
+from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.rule_files import body_problems, head_problem, read_rule_file
 from ruleminer.proposals.identity import check_overrides, parse_iri_override
 from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import as_proposed, proposed_before
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
 from ruleminer.proposals.stage import map_rules
-from ruleminer.rules.parser import parse_numbered_rules
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
 from ruleminer.sources.schema import Schema
@@ -75,33 +75,17 @@ def export_mapping(
 
 def _read_rules(file: Path, ontology: Ontology, schema: Schema) -> tuple[Rule, ...]:
     """The rules of a file; what the ontology or the database does not have is refused with its line."""
-    try:
-        text = file.read_text("utf-8")
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror or error}); name the rules with ‹start›") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file}: is no text in UTF-8") from None
+    if not file.exists():
+        raise InputError(f"{file}: is not there; name the rules with ‹start›")
     rules = []
-    for line, rule in parse_numbered_rules(text, str(file)):
-        try:
-            _check(rule, ontology, schema)
-        except (InputError, DatabaseError) as problem:
-            raise InputError(f"{file}:{line}: {problem}") from None
+    for line, rule in read_rule_file(file):
+        problem = head_problem(rule, ontology) or next(iter(body_problems(rule, schema)), None)
+        if problem:
+            raise InputError(f"{file}:{line}: {problem}")
         rules.append(rule)
     if not rules:
         raise InputError(f"{file}: has no rule")
     return tuple(dict.fromkeys(rules))
-
-
-def _check(rule: Rule, ontology: Ontology, schema: Schema) -> None:
-    term = ontology.find(rule.predicate)
-    kind, wanted = ("class", 1) if isinstance(term, OntologyClass) else ("property", 2)
-    if len(rule.arguments) != wanted:
-        told = f"{rule.predicate} is a {kind} and takes {wanted} argument{'s' * (wanted > 1)}"
-        raise InputError(f"{told}, not {len(rule.arguments)}")
-    for atom in rule.body:
-        for column, _ in atom.columns:
-            schema.table(atom.table).column(column)
 
 
 def _settled(proposed: dict[str, Any]) -> dict[tuple[str, ...], str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +82,7 @@ class Candidates:
     derived: Floats | None = None  # share of the examples
     likelihood: Floats | None = None  # log-likelihood of the examples less that of the best rule
     lift: Floats | None = None  # what a trained model says
+    answered: Floats | None = None  # log-likelihood of what the user said, where there is no example
 
 
 class World:
@@ -96,6 +98,8 @@ class World:
         self.shapes: Shapes = shapes_of(self.structure)
         self.looks = looks_of(self.structure, derivations.database)
         self._bodies: _Bodies | None = None
+        self._pairs: tuple[object, list[_Pair]] | None = None
+        self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
 
     def known(self, bodies: Sequence[Body]) -> _Bodies:
@@ -103,6 +107,23 @@ class World:
         if self._bodies is None or self._bodies.bodies != list(bodies):
             self._bodies = _Bodies(bodies, self)
         return self._bodies
+
+    def pairs(self, candidates: Sequence[Candidates], known: _Bodies, ontology: Ontology) -> list[_Pair]:
+        """What is known of each term with each of its candidates; told from memory while they are the same."""
+        asked = known, ontology, [(one.term, one.bodies) for one in candidates]
+        if self._pairs is None or self._pairs[0] != asked:
+            by_iri = {term.iri: titles_of(term) for term in ontology.terms}
+            order = listed(ontology)
+            found = [_pairs(one, by_iri, order, ontology.datatypes, known, self) for one in candidates]
+            _compared(candidates, found, known)
+            self._pairs = asked, found
+        return self._pairs[1]
+
+    def inside(self, sets: list[EntitySet]) -> Floats:
+        """How much of each set lies in each other; told from memory while they are the same."""
+        if self._inside is None or self._inside[0] != sets:
+            self._inside = sets, shares(sets, self.structure, self.derivations.database)
+        return self._inside[1]
 
     def offered(self, term: OntologyTerm) -> tuple[Body, ...]:
         """The rules that the structure offers for a term."""
@@ -141,6 +162,11 @@ class _Bodies:
             if rules
             else np.zeros((0, len(_BODY)), np.float32)
         )
+
+    @cached_property
+    def turned_round(self) -> list[int]:
+        """For each rule the place of the one with its arguments turned round; -1 if there is none."""
+        return _turned_round(self)
 
     def _ends(self, rule: Rule, structure: Structure) -> tuple[EntitySet, EntitySet]:
         start = entity_set(rule, rule.arguments[0], structure)
@@ -224,16 +250,7 @@ def problem_of(
     bodies = list(dict.fromkeys(body for one in candidates for body in one.bodies))
     known = world.known(bodies)
     terms = [one.term for one in candidates]
-    titles = [titles_of(term) for term in terms]
-    by_iri = {term.iri: titles_of(term) for term in ontology.terms}
-    letters = [known.names.alike(one) for one in titles]
-    nearness = [known.names.near(one, world.meaning) for one in titles]
-    order = listed(ontology)
-    types = ontology.datatypes
-    pairs = [
-        _pairs(one, letters[n], nearness[n], by_iri, order, types, known, world) for n, one in enumerate(candidates)
-    ]
-    _compared(candidates, pairs, known)
+    pairs = world.pairs(candidates, known, ontology)
     kept = [_promising(one, pair, known) for one, pair in zip(candidates, pairs, strict=True)]
     sets: dict[EntitySet, int] = {NOTHING: 0}
     tables: dict[str, int] = {"": 0}
@@ -244,7 +261,7 @@ def problem_of(
     there = np.zeros(shape, bool)
     sizes = np.zeros(shape, np.float32)
     subject, object_, body, turned, value = (np.zeros(shape, np.int64) for _ in range(5))
-    turned_round = _turned_round(known)
+    turned_round = known.turned_round
     for number, (one, pair, chosen) in enumerate(zip(candidates, pairs, kept, strict=True)):
         places = pair.bodies[chosen]
         own = _term_features(one.term, ontology, len(chosen), pair.letters, pair.meaning)
@@ -261,7 +278,7 @@ def problem_of(
             body[number, column] = place + 1
             turned[number, column] = turned_round[place] + 1
             value[number, column] = values.setdefault(known.values[place], len(values))
-    inside = shares(list(sets), world.structure, world.derivations.database)
+    inside = world.inside(list(sets))
     table = np.array([tables.setdefault(one.place.table, len(tables)) for one in sets], np.int64)
     problem = Problem(
         np.array([isinstance(term, OntologyClass) for term in terms], bool),
@@ -289,8 +306,6 @@ class _Pair:
 
 def _pairs(
     one: Candidates,
-    letters: Floats,
-    nearness: Floats,
     by_iri: Mapping[str, Sequence[str]],
     order: Mapping[str, Listed],
     datatypes: Mapping[str, str],
@@ -298,6 +313,7 @@ def _pairs(
     world: World,
 ) -> _Pair:
     term = one.term
+    letters, nearness = known.names.alike(titles_of(term)), known.names.near(titles_of(term), world.meaning)
     bodies = np.array([known.place[body] for body in one.bodies], np.int64)
     by_letters, by_meaning = known.names.by_group(letters, bodies), known.names.by_group(nearness, bodies)
     telling = TELLING if isinstance(term, OntologyClass) else TELLING_PROPERTY
@@ -403,8 +419,9 @@ def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64
     promise = 7.0 * np.maximum(pair.letters, 0.8 * pair.meaning) + 2.0 * ends - known.length[pair.bodies]
     promise += 3.0 * known.known[pair.bodies, _BODY.index("subject key")]
     promise += pair.features[:, column["datatype fits"]] + pair.features[:, column["looks as named"]]
-    if one.likelihood is not None:
-        promise = promise + one.likelihood
+    for said in (one.likelihood, one.answered):
+        if said is not None:
+            promise = promise + said
     return alive[np.argsort(-promise[alive], kind="stable")[:MOST]]
 
 

@@ -6,9 +6,10 @@ All are hypotheses of one problem, so what is known of one term tells of the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -17,15 +18,16 @@ from torch import Tensor
 
 from ruleminer.learn.decision_apart import settled_apart
 from ruleminer.learn.decision_files import SavedNetwork, shipped_network
-from ruleminer.learn.decision_network import Tensors, messages, tensors_of
+from ruleminer.learn.decision_network import DecisionNetwork, messages, tensors_of
 from ruleminer.learn.decision_problem import Problem, Relation
 from ruleminer.problem.ontology import Ontology, OntologyTerm, local_name
+from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.hypotheses import FEATURES, Candidates, World, problem_of, titles_of
 from ruleminer.proposals.parts import parts_of
-from ruleminer.proposals.prior import PriorOf
+from ruleminer.proposals.prior import Prior, PriorOf
 from ruleminer.proposals.ranking import Measured, likelihood_of
 from ruleminer.rules.body import Body
-from ruleminer.rules.values import Place
+from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.words import NameIndex, words
 
 Floats = NDArray[np.float64]
@@ -74,7 +76,24 @@ class Belief:
     sizes: Floats
     shared: float  # probability of the best one, together with those that derive the same from the same
     none: float  # that the database has nothing of the term
-    reasons: tuple[str, ...]  # for the best hypothesis, the weightiest first
+    thoughts: Thoughts  # of all terms together
+    number: int  # which of them this is
+    same: NDArray[np.int64]  # equal for hypotheses that derive as much, of the same entities
+    answers: Answers
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """In words, what moved the best hypothesis most, the weightiest first."""
+        return self.thoughts.reasons[self.number]
+
+    def told_of_others(self, answers: Floats, shares: Floats) -> float:
+        """The bits that an answer on this term is expected to tell of all others.
+
+        `answers` has p(answer | hypothesis) in its rows, none first; `shares` are the probabilities of the answers.
+        """
+        after = [self.thoughts.doubts(self.number, np.log(likely)) for likely in answers]
+        others = np.arange(len(self.thoughts.names)) != self.number
+        return float((self.thoughts.doubts()[others] - shares @ np.stack(after)[:, others]).sum())
 
     @property
     def is_hopeless(self) -> bool:
@@ -92,62 +111,108 @@ class Joint:
         saved: SavedNetwork | None = None,
     ) -> None:
         self.world, self.ontology = world, ontology
-        self.rejected: Mapping[str, Container[Body]] = {}
+        self.answers: Mapping[str, Answers] = {}
         counted = {
             Place(table, column): one.distinct
             for table, profile in world.structure.profile.tables.items()
             for column, one in profile.columns.items()
         }
         self.prior_of = PriorOf(ontology, world.structure.schema, counted)
+        self._priors: dict[Rule, Prior] = {}
         self.network = (saved or shipped_network(FEATURES)).network
 
-    def without(self, rejected: Mapping[str, Container[Body]]) -> Joint:
-        """The same, without rules that the user will not have, by term; what was asked of the database is known."""
+    def hearing(self, answers: Mapping[str, Answers]) -> Joint:
+        """The same, with what the user said of terms; what was asked of the database is known."""
         other = copy(self)
-        other.rejected = rejected
+        other.answers = answers
         return other
+
+    def prior(self, rule: Rule) -> Prior:
+        """What speaks for a rule before any example; worked out once."""
+        if rule not in self._priors:
+            self._priors[rule] = self.prior_of.prior(rule)
+        return self._priors[rule]
 
     def offered(self, name: str) -> tuple[Body, ...]:
         """The rules that are in question for a term without examples, those of its parts among them."""
         parts = parts_of(self.ontology.find(name))
         return tuple(dict.fromkeys(body for part in parts for body in self.world.offered(part)))
 
-    def beliefs(self, measured: Mapping[str, Measured], *, reasons: bool = True) -> dict[str, list[Belief]]:
+    def beliefs(self, measured: Mapping[str, Measured]) -> dict[str, list[Belief]]:
         """What is believed of every term of the ontology, and of others that have examples: of each of its parts."""
-        terms = self._asked(measured)
-        parted = [(term, part) for term in terms for part in ((term,) if term.name in measured else parts_of(term))]
-        candidates = [
-            self._candidates(part, measured.get(term.name), self.rejected.get(term.name, ())) for term, part in parted
-        ]
+        parted = [(term, part) for term in self._asked(measured) for part in self._parts(term, measured)]
+        candidates = [self._candidates(term, part, measured) for term, part in parted]
         problem, hypotheses = problem_of(candidates, self.world, self.ontology)
-        with torch.no_grad():
-            rounds, tensors, sure = settled_apart(self.network, tensors_of(problem))
-            problem = replace(problem, there=tensors.there.numpy())
-            first, last = rounds[0].softmax(-1).double().numpy(), rounds[-1].softmax(-1).double().numpy()
-            names = [part.name for _, part in parted]
-            why = self._reasons(problem, tensors, names, rounds) if reasons else [()] * len(names)
+        rounds, said, there, sure = self._thought(problem, parted, hypotheses)
+        problem = replace(problem, there=there)
+        first, last = (logits.softmax(-1).double().numpy() for logits in (rounds[0], rounds[-1]))
+        thoughts = Thoughts(self.network, problem, said, [part.name for _, part in parted], rounds)
         found: dict[str, list[Belief]] = {}
         for number, (term, _) in enumerate(parted):
             own = slice(1, 1 + len(hypotheses[number]))
+            same = thoughts.same[number, own]
+            best = int(last[number, own].argmax()) if len(hypotheses[number]) else 0
+            shared = float(last[number, own][same == same[best]].sum()) if len(same) else 0.0
             belief = Belief(
                 term, hypotheses[number], last[number, own], first[number, own],
-                problem.sizes[number, own].astype(float),
-                float(sure[number]) * _shared(problem, number, last[number]),
-                float(last[number, 0]), why[number],
+                problem.sizes[number, own].astype(float), float(sure[number]) * min(1.0, shared),
+                float(last[number, 0]), thoughts, number, same, self.answers.get(term.name, Answers()),
             )  # fmt: skip
             found.setdefault(term.name, []).append(belief)
         return found
 
+    def _parts(self, term: OntologyTerm, measured: Mapping[str, Measured]) -> tuple[OntologyTerm, ...]:
+        answers = self.answers.get(term.name)
+        whole = term.name in measured or (answers is not None and answers.kept is not None)
+        return (term,) if whole else parts_of(term)
+
+    @torch.no_grad()
+    def _thought(
+        self,
+        problem: Problem,
+        parted: Sequence[tuple[OntologyTerm, OntologyTerm]],
+        hypotheses: Sequence[Sequence[Body]],
+    ) -> tuple[list[Tensor], Floats, NDArray[np.bool_], Floats]:
+        """All rounds' logits, the log-likelihood of what was said, what is left to each term, and how surely it is.
+
+        Where parts of a term share what was said of it, they are thought of twice.
+        """
+        said = np.zeros(problem.there.shape)
+        spoken: dict[str, list[int]] = {}
+        for number, (term, _) in enumerate(parted):
+            if term.name in self.answers:
+                spoken.setdefault(term.name, []).append(number)
+                own = self.answers[term.name].log_likelihood(hypotheses[number])
+                said[number, : len(own)] = own
+        rounds, tensors, sure = settled_apart(self.network, tensors_of(problem, said))
+        shared = {name: numbers for name, numbers in spoken.items() if len(numbers) > 1}
+        if shared:
+            belief = rounds[-1].softmax(-1).double().numpy()
+            for name, numbers in shared.items():
+                answers = self.answers[name]
+                derive = np.stack([
+                    belief[n, 1 : 1 + len(hypotheses[n])] @ answers.derived(hypotheses[n]) for n in numbers
+                ])  # fmt: skip
+                for place, number in enumerate(numbers):
+                    elsewhere = 1.0 - np.prod(1.0 - np.delete(derive, place, axis=0), axis=0)
+                    own = answers.log_likelihood(hypotheses[number], elsewhere)
+                    said[number, : len(own)] = own
+            rounds, tensors, sure = settled_apart(self.network, tensors_of(problem, said))
+        return rounds, said, tensors.there.numpy(), sure.double().numpy()
+
     def _asked(self, measured: Mapping[str, Measured]) -> list[OntologyTerm]:
         """The terms that are decided: all, or of a large vocabulary those with examples and those named most alike."""
         given = list(map(self.ontology.find, measured))
+        spoken = map(self.ontology.find, self.answers)  # of which the ontology may not declare all
         schema = self.world.structure.schema
         columns = {column.name for table in schema.tables for column in table.columns}
         called = {words(name) for name in columns}
         annotations = [term for term in self.ontology.annotations if words(local_name(term.iri)) in called]
-        terms = list(dict.fromkeys((*given, *annotations, *self.ontology.terms)))
+        terms = list(dict.fromkeys((*given, *annotations, *self.ontology.terms, *spoken)))
         if len(terms) <= MOST_TERMS:
             return terms
+        given = list(map(self.ontology.find, dict.fromkeys((*measured, *self.answers))))
+        terms = list(dict.fromkeys((*given, *terms)))
         names = sorted({*(table.name for table in schema.tables), *columns})
         index = NameIndex(names)
         meaning = self.world.meaning
@@ -162,18 +227,46 @@ class Joint:
         chosen = {term.iri for term in asked}
         return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
 
-    def _offered(self, term: OntologyTerm, rejected: Container[Body]) -> tuple[Body, ...]:
-        return tuple(body for body in self.world.offered(term) if body not in rejected)
+    def _candidates(self, term: OntologyTerm, part: OntologyTerm, measured: Mapping[str, Measured]) -> Candidates:
+        one = measured.get(term.name)
+        if one is not None and one.pool.positives:
+            return exemplified(part, one)
+        answers = self.answers.get(term.name)
+        offered = self.world.offered(part)
+        if answers is None:
+            return Candidates(part, offered)
+        if answers.kept:  # a rule in the user's own words is one more
+            offered = tuple(dict.fromkeys((*offered, *answers.kept)))
+        return Candidates(part, offered, answered=answers.log_likelihood(offered)[1:].astype(np.float32))
 
-    def _candidates(self, term: OntologyTerm, measured: Measured | None, rejected: Container[Body]) -> Candidates:
-        if measured is None or not measured.pool.positives:
-            return Candidates(term, self._offered(term, rejected))
-        return exemplified(term, measured)
 
-    def _reasons(
-        self, problem: Problem, tensors: Tensors, names: Sequence[str], rounds: Sequence[Tensor]
-    ) -> list[tuple[str, ...]]:
-        """Of each term's best hypothesis: what moved it most, by what is lost without it; of those worth a look."""
+class Thoughts:
+    """What the network thought of all terms together: why, and what it would think after one more answer."""
+
+    def __init__(
+        self, network: DecisionNetwork, problem: Problem, said: Floats, names: Sequence[str], rounds: Sequence[Tensor]
+    ) -> None:
+        self.network, self.problem, self.said, self.names, self.rounds = network, problem, said, names, rounds
+        self.same = np.stack([_same(problem, number) for number in range(len(names))]) if names else problem.body
+
+    @torch.no_grad()
+    def doubts(self, number: int | None = None, more: Floats | None = None) -> Floats:
+        """The entropy of each term's hypotheses, in bits; as it would be if more were said of one term."""
+        logits = self.rounds[-1]
+        if number is not None and more is not None:
+            said = self.said.copy()
+            said[number, : len(more)] += more
+            logits = self.network(tensors_of(self.problem, said))[-1]
+        belief = logits.softmax(-1)
+        together = torch.zeros_like(belief).scatter_add(1, torch.from_numpy(self.same), belief).double().numpy()
+        return np.asarray(-(together * np.log2(np.maximum(together, 1e-12))).sum(axis=1))
+
+    @cached_property
+    @torch.no_grad()
+    def reasons(self) -> list[tuple[str, ...]]:
+        """Of each term's best hypothesis: what moved it most, by what is lost without it."""
+        problem, names, rounds = self.problem, self.names, self.rounds
+        tensors = tensors_of(problem, self.said)
         last = rounds[-1].softmax(-1)
         chosen = (last[:, 0] < _HOPELESS).nonzero().squeeze(1)
         if last.shape[1] == 1 or not len(chosen):
@@ -214,18 +307,18 @@ class Joint:
         ]
 
 
-def _shared(problem: Problem, term: int, belief: Floats) -> float:
-    """The probability of the best hypothesis and of all that derive as much, of the same entities."""
-    if len(belief) == 1:
-        return 0.0
-    best = 1 + int(belief[1:].argmax())
-    same = problem.there[term] & (problem.sizes[term] == problem.sizes[term, best])
-    same &= problem.value[term] == problem.value[term, best]
-    ends = problem.subject[term]
-    both = problem.inside[ends, ends[best]], problem.inside[ends[best], ends]
-    same &= (ends == ends[best]) | ((both[0] > _ALL) & (both[1] > _ALL))
-    same[0], same[best] = False, True
-    return min(1.0, float(belief[same].sum()))
+def _same(problem: Problem, term: int) -> NDArray[np.int64]:
+    """For each hypothesis of a term the first that derives as much, of the same entities: nothing tells them apart."""
+    inside, sizes, value = problem.inside, problem.sizes[term], problem.value[term]
+    found = np.arange(len(sizes))
+    there = np.flatnonzero(problem.there[term])
+    alike = (sizes[there, None] == sizes[None, there]) & (value[there, None] == value[None, there])
+    ends = problem.subject[term][there]
+    both = np.minimum(inside[np.ix_(ends, ends)], inside[np.ix_(ends, ends)].T) > _ALL
+    alike &= (ends[:, None] == ends[None, :]) | both
+    alike[0, 1:] = alike[1:, 0] = False  # none is like no other
+    found[there] = there[alike.argmax(axis=1)]
+    return found
 
 
 def exemplified(term: OntologyTerm, measured: Measured) -> Candidates:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
+from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
@@ -55,10 +56,9 @@ class Replay:
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
     unanswered: set[object] = field(default_factory=set)
 
-    @property
-    def answered(self) -> tuple[str, ...]:
-        """The terms that the user knows a fact or a rule of."""
-        holding = {term for term, facts in self.said.facts.items() if Said.HOLDS in facts.values()}
+    def spoken_of(self, *, facts: bool) -> tuple[str, ...]:
+        """The terms that the user keeps a rule of; with `facts`, also those of which they know that one holds."""
+        holding = {term for term, own in self.said.facts.items() if Said.HOLDS in own.values()} if facts else ()
         return tuple(term for term in self.terms if term in holding or term in self.said.kept)
 
     @cached_property
@@ -92,8 +92,27 @@ class Replay:
 
     def drafted(self, joint: Joint, applied: Applied) -> dict[str, Decision]:
         """What the network decides of the terms that are not in `applied`: those that no example speaks for."""
-        found = self._decide(applied, Ranker.JOINT, joint.without(self._refused(joint)))
-        return {name: one for name, one in found.items() if name not in {*applied.measured, *applied.silent}}
+        answers = self._answers(joint, applied)
+        found = self._decide(applied, Ranker.JOINT, joint.hearing(answers))
+        return {
+            name: self._with_answers(one) if name in answers else one
+            for name, one in found.items()
+            if name not in {*applied.measured, *applied.silent}
+        }
+
+    def underived(self, joint: Joint, applied: Applied) -> tuple[str, ...]:
+        """A line for each fact that the user said holds and that no rule derives which the network knows of."""
+        notes = []
+        for term, answers in self._answers(joint, applied).items():
+            any_ = np.any(list(answers.derives.values()) or [np.zeros_like(answers.holds)], axis=0)
+            for fact, yes, known in zip(self.sure(term), answers.holds, any_, strict=False):
+                if yes and not known:
+                    notes.append(f"{term}({', '.join(fact)}), which you said holds, is derived by no rule in question")
+        return tuple(notes)
+
+    def _with_answers(self, decision: Decision) -> Decision:
+        """The decision with the user's facts in its pool."""
+        return replace(decision, measured=self._with_facts(decision.measured, []))
 
     def _decide(self, applied: Applied, ranker: Ranker, joint: Joint | None = None) -> dict[str, Decision]:
         measure = self.measure
@@ -102,19 +121,32 @@ class Replay:
             applied.measured, ranker, measure.weights, measure.ontology, size_of, measure.structure, joint
         )  # fmt: skip
 
-    def _refused(self, joint: Joint) -> dict[str, set[Body]]:
-        """By term, the rules that the network may not choose: rejected, or derive a fact that does not hold."""
-        refused = {term: set(bodies) for term, bodies in self.said.rejected.items()}
-        denied = {term: [fact for fact, said in self.said.facts.get(term, {}).items() if said is Said.FAILS]
-                  for term in self.terms}  # fmt: skip
-        asked = [
-            (term, body.of(term), facts) for term, facts in denied.items() if facts for body in joint.offered(term)
-        ]
-        self.ask_ahead([(rule, facts) for _, rule, facts in asked])
-        for term, rule, facts in asked:
-            if any(self.derived(rule, facts)):
-                refused.setdefault(term, set()).add(Body(rule))
-        return refused
+    def _answers(self, joint: Joint, applied: Applied) -> dict[str, Answers]:
+        """What the user said, as the network hears it: of all terms but those that bring examples of their own."""
+        given = {term for term, one in applied.measured.items() if one.pool.positives}
+        facts = {term: self.sure(term) for term in self.terms if term not in given and term not in self.said.kept}
+        self.ask_ahead([(body, list(own)) for term, own in facts.items() if own for body in joint.offered(term)])
+        found = {}
+        for term in self.terms:
+            kept = self.said.kept.get(term)
+            if kept is not None and (kept.said is Said.NO_RULE or term in applied.kept):
+                bodies = tuple(map(Body, applied.kept[term][1])) if term in applied.kept else ()
+                found[term] = Answers(kept=bodies)
+            elif term not in given and (facts.get(term) or self.said.rejected.get(term)):
+                asked = facts.get(term, {})
+                derived = {
+                    body: np.array(own)
+                    for body in joint.offered(term)
+                    if any(own := [self._derives.get((body, fact), False) for fact in asked])
+                }
+                holds = np.array(list(asked.values()), bool)
+                found[term] = Answers(holds, derived, frozenset(self.said.rejected.get(term, ())))
+        return found
+
+    def sure(self, term: str) -> dict[Arguments, bool]:
+        """The facts of a term that the user was sure of, and whether they hold."""
+        facts = self.said.facts.get(term, {})
+        return {fact: said is Said.HOLDS for fact, said in facts.items() if said is not Said.UNKNOWN}
 
     def applied(self, measured: Mapping[str, Measured]) -> Applied:
         """The pools with the user's facts in them, without rejected rules and without rivals of those that are kept."""
@@ -135,7 +167,7 @@ class Replay:
             if one is None:
                 del found[term]
                 continue
-            one = self._with_facts(one, self.said.facts.get(term, {}), notes)
+            one = self._with_facts(one, notes)
             found[term] = one
             rules = [rule for rule in decision.rules if Body(rule) in one.pool.bodies] if decision else []
             if decision is not None and rules:
@@ -210,13 +242,13 @@ class Replay:
             return None
         return one if len(left) == len(one.pool.rules) else one.only(left)
 
-    def _with_facts(self, one: Measured, facts: Mapping[Arguments, Said], notes: list[str]) -> Measured:
+    def _with_facts(self, one: Measured, notes: list[str]) -> Measured:
         """The pool with the facts that the user was sure of, in place of what examples say of them."""
-        sure = {fact: said is Said.HOLDS for fact, said in facts.items() if said is not Said.UNKNOWN}
+        sure = self.sure(one.pool.predicate)
         if not sure:
             return one
         pool = _without_facts(one.pool, sure)
-        derived = np.array([self.derived(rule, list(sure)) for rule in pool.rules], bool).reshape(-1, len(sure))
+        derived = np.array([self.derived(body, list(sure)) for body in pool.bodies], bool).reshape(-1, len(sure))
         holds = np.array(list(sure.values()), bool)
         term = pool.predicate
         nowhere: Spaces = (None,) * len(pool.rules[0].arguments)
@@ -244,28 +276,33 @@ class Replay:
             ),
         )
 
-    def derived(self, rule: Rule, facts: Sequence[Arguments]) -> list[bool]:
+    def derived(self, rule: Rule | Body, facts: Sequence[Arguments]) -> list[bool]:
         """Which facts the rule derives; none where it cannot be asked."""
-        self.ask_ahead([(rule, facts)])
-        body = Body(rule)
+        body = rule if isinstance(rule, Body) else Body(rule)
+        self.ask_ahead([(body, facts)])
         return [self._derives.get((body, fact), False) for fact in facts]
 
-    def ask_ahead(self, asked: Sequence[tuple[Rule, Sequence[Arguments]]]) -> None:
+    def ask_ahead(self, asked: Sequence[tuple[Body, Sequence[Arguments]]]) -> None:
         """Ask which of these facts the rules beside them derive, as far as it is not known, many at a time."""
-        open_ = []
-        for rule, facts in asked:
-            body = Body(rule)
-            fresh = [
-                fact
-                for fact in dict.fromkeys(facts)
-                if (body, fact) not in self._derives and (body, fact) not in self.unanswered
-            ]
+        open_: list[tuple[Body, list[Arguments], list[Arguments]]] = []
+        texts = self.measure.derivations.texts
+        for body, facts in asked:
+            fresh, plain = [], []
+            for fact in facts:
+                if (body, fact) in self._derives or (body, fact) in self.unanswered:
+                    continue
+                keys = texts.read(body, fact)
+                if keys is None:  # things of other spaces
+                    self._derives[body, fact] = False
+                else:
+                    fresh.append(fact)
+                    plain.append(keys)
             if fresh:
-                open_.append((body, rule, fresh))
+                open_.append((body, fresh, plain))
         if not open_:
             return
-        answers = self.measure.derivations.coverage([(rule, facts) for _, rule, facts in open_])
-        for (body, _, facts), answer in zip(open_, answers, strict=True):
+        answers = self.measure.derivations.coverage([(body.rule, keys) for body, _, keys in open_])
+        for (body, facts, _), answer in zip(open_, answers, strict=True):
             if answer is None:
                 self.unanswered.update((body, fact) for fact in facts)
             else:
@@ -273,10 +310,10 @@ class Replay:
 
     def ask_for(self, measured: Mapping[str, Measured]) -> None:
         """Ask in one go for all that `applied` will ask."""
-        asked: list[tuple[Rule, Sequence[Arguments]]] = []
+        asked: list[tuple[Body, Sequence[Arguments]]] = []
         for term, facts in self.said.facts.items():
             if term in measured:
-                asked += [(rule, list(facts)) for rule in measured[term].pool.rules]
+                asked += [(body, list(facts)) for body in measured[term].pool.bodies]
         self.ask_ahead(asked)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.dataset import Dataset
 from ruleminer.errors import ConnectionLostError
-from ruleminer.problem.decisions import UserDecisions
+from ruleminer.problem.decisions import Said, UserDecisions
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.progress import Progress, silent
 from ruleminer.proposals.calibration import calibrated, trials
@@ -90,8 +90,9 @@ def measure_terms(
     with _timed(seconds, "pool"):
         progress("pool", "", 0, 1)
         pools = dataset_pools(dataset)
-        answered = Replay(measure, said or UserDecisions()).answered
-        asked = [ontology.find(name) for name in answered if name not in pools]
+        networked = _is_for_the_network(ranker, ontology, pools)  # which hears of facts itself
+        spoken = Replay(measure, said or UserDecisions()).spoken_of(facts=not networked)
+        asked = [ontology.find(name) for name in spoken if name not in pools]
         pools |= {pool.predicate: pool for pool in guess_pools(asked, measure, named=False)}
         progress("pool", "", 1, 1)
     with _timed(seconds, "model"):
@@ -160,6 +161,7 @@ def propose_terms(
         try:
             if (joint := network_of(terms, notes)) is not None:
                 drafted = _drafted(joint, replay, applied)
+                notes += replay.underived(joint, applied)
         except ConnectionLostError as lost:
             _give_up_if_lost(str(lost), size_cache)
         rest = list(_without_examples(done, terms.pools, reasons, replay, request, ranker, drafted, progress))
@@ -287,11 +289,13 @@ def _without_examples(
     ask_ahead(shown.values(), derivations)
     for number, term in enumerate(terms):
         progress("guesses", term.name, number, len(terms))
-        reason = reasons.get(term.name, "no examples")
+        reason = why_nothing(term.name, reasons, replay.said)
         proposal = proposal_without_examples(term, decisions.get(term.name), derivations, reason, request)
         if term.name in pools:
             pool = pools[term.name]
             proposal = replace(proposal, positives=len(pool.positives), negatives=len(pool.negatives))
+        elif said := replay.sure(term.name):
+            proposal = replace(proposal, positives=sum(said.values()), negatives=len(said) - sum(said.values()))
         yield proposal
     progress("guesses", "", len(terms), len(terms))
 
@@ -304,20 +308,32 @@ def is_shown(decision: Decision, request: ProposeRequest) -> bool:
 def proposal_without_examples(
     term: OntologyTerm, decision: Decision | None, derivations: Derivations, reason: str, request: ProposeRequest
 ) -> Proposal:
-    """The guess for a term that no example speaks for, or nothing, and why."""
+    """The guess for a term that no example speaks for, or what answers say of it, or nothing, and why."""
     if decision is None or not decision.is_founded:
         return nothing(term, reason)
     if decision.is_absent(request.min_confidence):
         return _absent(term, decision, reason)
-    proposal = explain(decision, term, derivations, reason=reason)
+    answered = bool(decision.measured.pool.positives)
+    proposal = explain(decision, term, derivations, reason="" if answered else reason)
     # The probabilities of the network were learnt as such.
     return replace(proposal, confidence=decision.posterior) if decision.drafted else proposal
+
+
+def why_nothing(name: str, reasons: Mapping[str, str], said: UserDecisions) -> str:
+    """Why no example speaks for a term."""
+    answered = any(one is not Said.UNKNOWN for one in said.facts.get(name, {}).values())
+    return reasons.get(name) or ("no examples but your answers" if answered else "no examples")
 
 
 def network_of(terms: MeasuredTerms, notes: list[str]) -> Joint | None:
     """The network that we ship, if it decides the terms without examples here."""
     ontology, derivations = terms.measure.ontology, terms.derivations
-    if terms.ranker is not Ranker.JOINT or not _is_for_the_network(ontology, terms, notes):
+    if not _is_for_the_network(terms.ranker, ontology, terms.pools):
+        if terms.ranker is Ranker.JOINT:
+            notes.append(
+                f"the ontology has {len(ontology.terms):,} terms: those without examples are guessed by their names "
+                "alone, and not part of the mapping"
+            )
         return None
     known = meaning()
     if known is None:
@@ -328,19 +344,14 @@ def network_of(terms: MeasuredTerms, notes: list[str]) -> Joint | None:
     return Joint(World(derivations, known), ontology)
 
 
-def _is_for_the_network(ontology: Ontology, terms: MeasuredTerms, notes: list[str]) -> bool:
+def _is_for_the_network(ranker: Ranker, ontology: Ontology, pools: Mapping[str, Pool]) -> bool:
     """Whether the network decides the terms without examples: of a large vocabulary only where there is no example.
 
     It learnt from ontologies that are mostly about the database; of schema.org nearly nothing is, and it is not to put
     that beside what examples speak for.
     """
-    if len(ontology.terms) <= MOST_TERMS or not any(pool.positives for pool in terms.pools.values()):
-        return True
-    notes.append(
-        f"the ontology has {len(ontology.terms):,} terms: those without examples are guessed by their names alone, and "
-        "not part of the mapping"
-    )
-    return False
+    small = len(ontology.terms) <= MOST_TERMS or not any(pool.positives for pool in pools.values())
+    return ranker is Ranker.JOINT and small
 
 
 def _drafted(joint: Joint, replay: Replay, applied: Applied) -> dict[str, Decision]:

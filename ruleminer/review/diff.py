@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ruleminer.errors import DatabaseError, InputError
+from ruleminer.problem.rule_files import read_rule_file
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.rules.body import Body
-from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
@@ -45,12 +45,8 @@ def mapping_rules(place: Path) -> dict[str, tuple[Rule, ...]]:
     path = next((one for one in files if one.is_file()), None)
     if path is None:
         raise InputError(f"{place}: no mapping.rules there; `ruleminer propose-mappings` writes it")
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"{path}: cannot be read ({problem})") from None
     found: dict[str, list[Rule]] = {}
-    for rule in parse_rules(text, str(path)):
+    for _, rule in read_rule_file(path):
         found.setdefault(rule.predicate, []).append(rule)
     return {term: tuple(rules) for term, rules in found.items()}
 

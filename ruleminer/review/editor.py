@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from ruleminer.errors import DatabaseError, RuleminerError, SyntaxProblem
 from ruleminer.problem.ontology import Ontology, arity
+from ruleminer.problem.rule_files import body_problems
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.sql import rule_sql
-from ruleminer.rules.values import Constant, Kind, Rule
-from ruleminer.sources.schema import Schema, nearest
+from ruleminer.rules.values import Rule
+from ruleminer.sources.schema import Schema
 
 _SAMPLE = 6
 
@@ -74,23 +75,4 @@ def _problems(rule: Rule, term: str, ontology: Ontology, schema: Schema) -> list
         found.append(f"the rule is for {rule.predicate}, not for {meant.name}")
     elif len(rule.arguments) != arity(meant):
         found.append(f"{meant.name} has {arity(meant)} argument{'s' * (arity(meant) - 1)}, not {len(rule.arguments)}")
-    tables = [table.name for table in schema.tables]
-    for atom in rule.body:
-        if atom.table not in schema:
-            found.append(f"the database has no table {atom.table}{nearest(atom.table, tables)}")
-            continue
-        columns = {column.name: column for column in schema.table(atom.table).columns}
-        for name, value in atom.columns:
-            if name not in columns:
-                found.append(f"table {atom.table} has no column {name}{nearest(name, columns)}")
-            elif isinstance(value, Constant) and not _comparable(value.kind, columns[name].kind):
-                found.append(f"{atom.table}.{name} holds values of kind {columns[name].kind}, not {value.kind}")
-    for position, constant in rule.excluded if not found else ():
-        if not _comparable(constant.kind, kind := schema.type_of(*position.place).kind):
-            found.append(f"{position.table}.{position.column} holds values of kind {kind}, not {constant.kind}")
-    return [Problem(one) for one in found]
-
-
-def _comparable(one: Kind, other: Kind) -> bool:
-    numbers = (Kind.INTEGER, Kind.DECIMAL)
-    return one == other or (one in numbers and other in numbers)
+    return [Problem(one) for one in (*found, *body_problems(rule, schema))]

@@ -7,6 +7,7 @@ believed before anything is asked, and every answer that a fact does not hold sp
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,13 @@ from scipy.special import logsumexp
 
 from ruleminer.proposals.decide import NAMED, Decision
 from ruleminer.proposals.evidence import log_spared
+from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.ranking import Ranker
+from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
-MOST = 8  # hypotheses of a term that are told apart
-_LEAST = 0.004  # share below which one is not worth a question
+MOST = 40  # hypotheses of a term that are told apart
+_LEAST = 0.002  # share below which one is not worth a question
 _LEAST_DOUBT, _MOST_DOUBT = 0.02, 0.8  # that a term without examples has no rule, however well or badly names fit
 
 
@@ -34,6 +37,8 @@ def hypotheses_of(decision: Decision) -> tuple[Hypothesis, ...]:
     """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules."""
     if decision.word:
         return (Hypothesis(decision.rules, 1.0),)
+    if decision.beliefs:
+        return _believed(decision)
     ranking, pool = decision.ranking, decision.measured.pool
     shares = np.nan_to_num(np.asarray(ranking.posterior, float))
     if ranking.ranker is Ranker.COVERAGE:  # shares of examples: they do not add up
@@ -48,8 +53,42 @@ def hypotheses_of(decision: Decision) -> tuple[Hypothesis, ...]:
     some = [Hypothesis(rules, (1.0 - nothing) * share / total) for rules, share in found]
     some.append(Hypothesis((), nothing))
     kept = sorted((one for one in some if one.share >= _LEAST), key=lambda one: -one.share)[:MOST]
-    whole = sum(one.share for one in kept) or 1.0
-    return tuple(Hypothesis(one.rules, one.share / whole) for one in kept)
+    return _whole(kept)
+
+
+def _whole(some: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
+    whole = sum(one.share for one in some) or 1.0
+    return tuple(Hypothesis(one.rules, one.share / whole) for one in some)
+
+
+def _believed(decision: Decision) -> tuple[Hypothesis, ...]:
+    """What the network believes with the user's answers: of a term with parts, of the one that is most in doubt.
+
+    What derives the same is one hypothesis. A rule that answers speak against is still one: an answer may be a slip.
+    """
+    by_part = [_of_part(belief, decision.measured.pool.predicate) for belief in decision.beliefs]
+    part = max(range(len(by_part)), key=lambda number: entropy([one.share for one in by_part[number]]))
+    beside = {
+        rule
+        for number, some in enumerate(by_part)
+        if number != part and some
+        for rule in max(some, key=lambda one: one.share).rules
+    }
+    found = [Hypothesis(tuple(dict.fromkeys((*one.rules, *sorted(beside, key=rule_text)))), one.share)
+             for one in by_part[part]]  # fmt: skip
+    return _whole(sorted(found, key=lambda one: -one.share))
+
+
+def _of_part(belief: Belief, name: str) -> list[Hypothesis]:
+    shares: dict[int, float] = {}
+    best: dict[int, int] = {}
+    for place in np.argsort(-belief.probabilities, kind="stable").tolist():
+        group = int(belief.same[place])
+        best.setdefault(group, place)
+        shares[group] = shares.get(group, 0.0) + float(belief.probabilities[place])
+    found = [Hypothesis((belief.bodies[best[group]].of(name),), share) for group, share in shares.items()]
+    found.append(Hypothesis((), belief.none))
+    return sorted((one for one in found if one.share >= _LEAST), key=lambda one: -one.share)[:MOST]
 
 
 def doubt(decision: Decision) -> float:

@@ -1,12 +1,14 @@
 """The next question: the fact whose answer is expected to tell most of what is meant.
 
-Facts that could be asked are those in which the likely hypotheses of a term differ; the database finds them, by one
-EXCEPT for each two hypotheses. A user answers right but for a share ε of slips, so the answer to "does f hold?" has
+Facts that could be asked are some of each likely hypothesis of a term, and some that one of two derives and the other
+does not: the database finds those by EXCEPT, unless the two speak of different kinds of things. Entities are written
+with their tables (`proposals/entity_texts.py`): rows of different tables are different facts. A user answers right but
+for a share ε of slips, so the answer to "does f hold?" has
 
     p(yes | h) = 1 − ε  if h derives f,  ε  otherwise
 
-and what it tells is the entropy of the hypotheses less the expected entropy once it is known. Where three hypotheses or
-more have a row of their own, "which of these?" tells more than yes or no.
+and what it tells is the entropy of the hypotheses less the expected entropy once it is known. "Which of these?" of rows
+that different hypotheses derive tells more than yes or no; it is asked where that is worth the reading.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ruleminer.errors import DatabaseError
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Fact
 from ruleminer.proposals.replay import Replay
@@ -29,10 +30,13 @@ from ruleminer.rules.values import Rule
 
 SLIPS = 0.03
 WORTH = 0.1  # bits that an answer must be expected to tell, for the question to be asked
-_ROWS = 3  # facts that are taken of each difference
+_ROWS = 2  # facts that are taken of each hypothesis, and of each difference
+_LEADING, _NEAR = 12, 5  # hypotheses whose facts may be asked for, and that are told from each other two by two
+_WEIGHED, _ANSWERS = 3, 3  # questions, and answers to each, whose bearing on other terms is worked out
 _FRESH = 6  # terms that the database is asked about for one question
-_OPTIONS = 4  # rows to choose from
+_OPTIONS = 6  # rows to choose from
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
+_ROW_MORE = 0.08  # bits that a row must add to a choice
 
 Floats = NDArray[np.float64]
 
@@ -102,22 +106,45 @@ class Questions:
             if bits >= worth:
                 meant = sum(one.share for one in some if one.rules)
                 doubts.append(_Doubt(bits, term, some, meant * 0.5 ** _rounds_denied(decision)))
-        best: Question | None = None
-        gain, most, fresh = 0.0, 0.0, 0
+        found: list[tuple[float, Question]] = []
+        most, fresh = 0.0, 0
         for bits, term, some, meant in sorted(doubts, key=lambda one: (-one.bits * one.meant, one.term)):
-            if best is not None and min(bits, math.log2(_OPTIONS + 1)) * meant <= gain:
+            enough = sorted((gain for gain, _ in found), reverse=True)[:_WEIGHED]
+            if len(enough) == _WEIGHED and min(bits, math.log2(_OPTIONS + 1)) * meant <= enough[-1]:
                 break
-            if not all(pair in self._known or pair in self.replay.unanswered for pair in _pairs(some)):
-                if fresh >= _FRESH and best is not None:
+            if not all(pair in self._known or pair in self.replay.unanswered for pair in self._pairs(some)):
+                if fresh >= _FRESH and found:
                     continue
                 fresh += 1
             question = self.about(term, some, answered.get(term, frozenset()))
             if question is not None:
                 most = max(most, question.information)
-                if question.information >= worth and question.information * meant > gain:
-                    best, gain = question, question.information * meant
-        late = any(pair in self.replay.unanswered for doubt in doubts for pair in _pairs(doubt.hypotheses))
-        return best or NoQuestion(_why(len(decisions), len(doubts), most, late))
+                if question.information >= worth:
+                    found.append((question.information * meant, question))
+        late = any(pair in self.replay.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
+        if not found:
+            return NoQuestion(_why(len(decisions), len(doubts), most, late))
+        found = sorted(found, key=lambda one: -one[0])[:_WEIGHED]
+        return max(found, key=lambda one: one[0] + self._of_others(one[1], decisions[one[1].term]))[1]
+
+    def _of_others(self, question: Question, decision: Decision) -> float:
+        """The bits that an answer is expected to tell of other terms, where the network hears of it."""
+        if len(decision.beliefs) != 1:
+            return 0.0
+        (belief,) = decision.beliefs
+        place = {body: number for number, body in enumerate(belief.bodies, start=1)}
+        derives = np.zeros((1 + len(belief.bodies), len(question.facts)), bool)
+        for number, by in enumerate(question.derived_by):
+            for hypothesis in by:
+                for rule in question.hypotheses[hypothesis].rules:
+                    if (at := place.get(Body(rule))) is not None:  # and with it what derives the same
+                        same = np.flatnonzero(belief.same == belief.same[at - 1]) + 1
+                        derives[same, number] = True
+        shares = np.concatenate([[belief.none], belief.probabilities])
+        answers = answers_of(derives, self.slips)  # (hypotheses, answers)
+        likely = shares @ answers
+        told = np.argsort(-likely)[:_ANSWERS]
+        return belief.told_of_others(answers[:, told].T, likely[told] / likely[told].sum())
 
     def about(self, term: str, some: Sequence[Hypothesis], answered: Set[Fact]) -> Question | None:
         """The best question on one term; None if its hypotheses differ in no fact that was not asked before."""
@@ -129,52 +156,82 @@ class Questions:
         told = [(information(shares, found.derives[:, i], self.slips), -i) for i in open_]
         bits, place = max(told)
         best = self._question(term, some, found, (-place,), bits)
-        own = self._own_rows(shares, found.derives, open_)
-        if len(own) >= 3:
-            bits = choice_information(shares, found.derives[:, own], self.slips)
-            if bits > _DEARER * best.information:
-                best = self._question(term, some, found, tuple(own), bits)
+        rows, bits = self._choice(shares, found.derives, open_, -place)
+        if len(rows) > 1 and bits > _DEARER * best.information:
+            best = self._question(term, some, found, tuple(rows), bits)
         return best
 
+    def _choice(
+        self, shares: Floats, derives: NDArray[np.bool_], open_: Sequence[int], first: int
+    ) -> tuple[list[int], float]:
+        """Rows to choose from, each of which adds most to what the answer is expected to tell; the likeliest first."""
+        rows, bits = [first], 0.0
+        while len(rows) < _OPTIONS:
+            told = [
+                (choice_information(shares, derives[:, [*rows, i]], self.slips), -i) for i in open_ if i not in rows
+            ]
+            more, place = max(told, default=(0.0, 0))
+            if more < bits + _ROW_MORE:
+                break
+            rows, bits = [*rows, -place], more
+        return sorted(rows, key=lambda i: (-float(shares @ derives[:, i]), i)), bits
+
     def differences(self, some: Sequence[Hypothesis]) -> Differences:
-        """The facts in which these hypotheses differ: of each two, some that only one of them derives."""
-        facts: dict[Fact, None] = {}
-        for pair, (these, those) in _pairs(some).items():
-            if pair not in self._known and pair not in self.replay.unanswered:
-                found = self._difference(these, those)
-                if found is None:
-                    self.replay.unanswered.add(pair)
-                else:
-                    self._known[pair] = found
-            facts |= dict.fromkeys(self._known.get(pair, ()))
-        asked = [(place, rule) for place, one in enumerate(some) for rule in one.rules]
-        self.replay.ask_ahead([(rule, list(facts)) for _, rule in asked])
+        """The facts in which these hypotheses differ: some of each, and of each two some that only one derives."""
+        pairs = self._pairs(some)
+        fresh = [pair for pair in pairs if pair not in self._known and pair not in self.replay.unanswered]
+        derivations = self.replay.measure.derivations
+        for pair, rows in zip(fresh, derivations.differences([pairs[one] for one in fresh], _ROWS), strict=True):
+            if rows is None:  # a time limit: other facts may tell them apart
+                self.replay.unanswered.add(pair)
+            else:
+                self._known[pair] = self._written(pairs[pair][0], rows)
+        facts = dict.fromkeys(fact for pair in pairs for fact in self._known.get(pair, ()))
+        asked = [(place, Body(rule)) for place, one in enumerate(some) for rule in one.rules]
+        self.replay.ask_ahead([(body, list(facts)) for _, body in asked])
         derives = np.zeros((len(some), len(facts)), bool)
-        for place, rule in asked:
-            derives[place] |= np.array(self.replay.derived(rule, list(facts)), bool)
+        for place, body in asked:
+            derives[place] |= np.array(self.replay.derived(body, list(facts)), bool)
         return Differences(tuple(facts), derives)
 
-    def _difference(self, these: Sequence[Rule], those: Sequence[Rule]) -> list[Fact] | None:
-        """Some facts of these that are none of those; an empty text in one is nothing to ask for. None if not told."""
-        derivations = self.replay.measure.derivations
-        try:
-            if not these:
-                return []
-            rows = derivations.difference(these, those, _ROWS) if those else derivations.sample(these, _ROWS)
-        except DatabaseError:  # a time limit: other facts may tell them apart
-            return None
-        return [fact for row in rows if all(fact := tuple(map(str, row)))]
+    def _pairs(
+        self, some: Sequence[Hypothesis]
+    ) -> dict[tuple[frozenset[Body], frozenset[Body]], tuple[Sequence[Rule], Sequence[Rule]]]:
+        """Whose facts are looked at: of each that leads, and of each two of the same things what only one derives."""
+        led = [one for one in some if one.rules][:_LEADING]
+        keys = [frozenset(map(Body, one.rules)) for one in led]
+        found: dict[tuple[frozenset[Body], frozenset[Body]], tuple[Sequence[Rule], Sequence[Rule]]] = {
+            (frozenset([Body(one.rules[0])]), frozenset()): (one.rules[:1], ()) for one in led
+        }
+        places = [(0, other) for other in range(1, len(led))]
+        places += [(one, other) for one in range(1, _NEAR) for other in range(one + 1, min(len(led), _NEAR))]
+        for one, other in places:
+            if self._may_meet(led[one].rules, led[other].rules):
+                for i, j in ((one, other), (other, one)):
+                    found[keys[i], keys[j]] = led[i].rules, led[j].rules
+        return found
 
-    @staticmethod
-    def _own_rows(shares: Floats, derives: NDArray[np.bool_], open_: Sequence[int]) -> list[int]:
-        """For the likeliest hypotheses, a fact that each alone derives among those that matter."""
-        matter = shares >= 0.02
-        alone: list[int] = []
-        for place in np.argsort(-shares, kind="stable").tolist():
-            own = [i for i in open_ if derives[place, i] and int(derives[matter, i].sum()) == 1]
-            if matter[place] and own and len(alone) < _OPTIONS:
-                alone.append(own[0])
-        return alone
+    def _may_meet(self, these: Sequence[Rule], those: Sequence[Rule]) -> bool:
+        """Whether some rule of these speaks of the same kinds of things as one of those."""
+        spaces = self.replay.measure.derivations.texts.spaces
+        return any(
+            all(not a or not b or not set(a).isdisjoint(b) for a, b in zip(spaces(one), spaces(other), strict=True))
+            for one in map(Body, these)
+            for other in map(Body, those)
+        )
+
+    def _written(self, rules: Sequence[Rule], rows: Sequence[Fact]) -> list[Fact]:
+        """Facts that the rules derive, as they are asked; an empty text is nothing to ask for."""
+        texts = self.replay.measure.derivations.texts
+        facts = [fact for row in rows if all(fact := tuple(map(str, row)))]
+        if len(rules) == 1:
+            return [texts.written(Body(rules[0]), fact) for fact in facts]
+        return [
+            texts.written(body, fact)
+            for body in map(Body, rules)
+            for fact, yes in zip(facts, self.replay.derived(body, facts), strict=True)
+            if yes
+        ]
 
     @staticmethod
     def _question(
@@ -192,9 +249,14 @@ def information(shares: Floats, derives: NDArray[np.bool_], slips: float = SLIPS
 
 def choice_information(shares: Floats, derives: NDArray[np.bool_], slips: float = SLIPS) -> float:
     """The same for a choice of facts, which are the columns; the last answer is "none of them"."""
+    return _mutual(shares, answers_of(derives, slips))
+
+
+def answers_of(derives: NDArray[np.bool_], slips: float = SLIPS) -> Floats:
+    """p(answer | hypothesis) of a choice of facts: of those that hold any, or none of them; and now and then a slip."""
     fits = np.concatenate([derives.astype(float), np.asarray(~derives.any(axis=1), float)[:, None]], axis=1)
     right = fits / fits.sum(axis=1, keepdims=True)
-    return _mutual(shares, (1.0 - slips) * right + slips / right.shape[1])
+    return np.asarray((1.0 - slips) * right + slips / right.shape[1])
 
 
 def _mutual(shares: Floats, answers: Floats) -> float:
@@ -204,21 +266,6 @@ def _mutual(shares: Floats, answers: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(both > 0.0, both * np.log2(both / (shares[:, None] * total[None, :])), 0.0)
     return float(max(0.0, parts.sum()))
-
-
-def _pairs(
-    some: Sequence[Hypothesis],
-) -> dict[tuple[frozenset[Body], frozenset[Body]], tuple[Sequence[Rule], Sequence[Rule]]]:
-    """Whose differences are looked at: the first and each other, and the next few and each other, either way."""
-    near = min(len(some), 4)
-    places = [(0, other) for other in range(1, len(some))]
-    places += [(one, other) for one in range(1, near) for other in range(one + 1, near)]
-    keys = [frozenset(map(Body, one.rules)) for one in some]
-    return {
-        (keys[i], keys[j]): (some[i].rules, some[j].rules)
-        for one, other in places
-        for i, j in ((one, other), (other, one))
-    }
 
 
 def _rounds_denied(decision: Decision) -> int:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ruleminer.errors import DatabaseError
 from ruleminer.proposals.derivations import Derivations, Fact
+from ruleminer.rules.body import Body
 from ruleminer.rules.dialects import BOUND
 from ruleminer.rules.expressions import as_text, column_of, identifier
 from ruleminer.rules.sql import BodySql, argument_sql
@@ -33,6 +34,7 @@ class Row:
 def rows_behind(rule: Rule, fact: Fact, derivations: Derivations) -> tuple[Row, ...]:
     """The rows, one of each table of the rule, that a fact is derived from; the first if there are several."""
     database = derivations.database
+    fact = derivations.texts.read(Body(rule), fact) or fact
     values: list[Scalar | float] = []
 
     def bound(value: Scalar) -> exp.Expression:
@@ -85,16 +87,21 @@ def _shown_columns(atom: Atom, derivations: Derivations) -> list[Column]:
 def names_of(
     facts: Sequence[Fact], rules: Sequence[Rule], derivations: Derivations, structure: Structure
 ) -> dict[tuple[int, str], str]:
-    """What people call the entities in some facts: for an argument's place and key, its name, where there is one."""
+    """What people call the entities in some facts: for an argument's place and its text, a name, where there is one."""
     called: dict[tuple[int, str], str] = {}
     for place in range(len(rules[0].arguments) if rules else 0):
         naming = _naming_rule(rules, place, structure)
         if naming is None:
             continue
-        keys = list(dict.fromkeys((fact[place],) for fact in facts))
-        (found,) = derivations.companions([(naming, keys)])
+        texts: dict[str, list[str]] = {}  # by key: as it is written, with its table or without
+        for text in dict.fromkeys(fact[place] for fact in facts):
+            told = derivations.texts.told(text)
+            if told is None or told[0] == naming.places_of(_X)[0]:
+                texts.setdefault(text if told is None else told[1], []).append(text)
+        (found,) = derivations.companions([(naming, [(key,) for key in texts])])
         for (key,), name in sorted(found or ()):
-            called.setdefault((place, key), name)
+            for text in texts.get(key, ()):
+                called.setdefault((place, text), name)
     return called
 
 

@@ -33,6 +33,7 @@ from ruleminer.proposals.term_proposals import (
     measure_terms,
     network_of,
     proposal_without_examples,
+    why_nothing,
 )
 from ruleminer.review.hypotheses import Hypothesis, hypotheses_of
 from ruleminer.review.questions import WORTH, NoQuestion, Question, Questions
@@ -105,13 +106,15 @@ class ReviewSession:
         self.questions.replay = self.replay
         self.replay.ask_for(self.pools.measured)
         measured = self.pools.measured
-        if self.network is not None:  # it decides of all that no example, fact or rule of the user speaks for
-            spoken = {*self.pools.terms.measured, *self.replay.answered}
+        if self.network is not None:  # it decides of all that no example speaks for and no rule of the user
+            spoken = {*self.pools.terms.measured, *self.said.kept}
             measured = {term: one for term, one in measured.items() if term in spoken}
         self.applied: Applied = self.replay.applied(measured)
         self.decisions: dict[str, Decision] = self.replay.decided(measured, self.ranker, self.applied)
         if self.network is not None:
             self.decisions = {**self.replay.drafted(self.network, self.applied), **self.decisions}
+            notes = (*self.applied.notes, *self.replay.underived(self.network, self.applied))
+            self.applied = replace(self.applied, notes=tuple(dict.fromkeys(notes)))
         self._explained.clear()
         self._rivals = None
 
@@ -188,8 +191,12 @@ class ReviewSession:
             if term not in self._explained:
                 meant = self.ontology.find(term)
                 decision = self.decisions.get(term)
-                reason = self.applied.silent.get(term) or self.pools.terms.reasons.get(term) or "no examples"
-                if decision is not None and (decision.measured.pool.positives or decision.word):
+                reason = why_nothing(term, {**self.pools.terms.reasons, **self.applied.silent}, self.said)
+                if (
+                    decision is not None
+                    and not decision.drafted
+                    and (decision.measured.pool.positives or decision.word)
+                ):
                     calibration = self.pools.terms.calibration
                     self._explained[term] = explain(decision, meant, self.derivations, calibration=calibration)
                 else:

@@ -11,12 +11,12 @@ import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ruleminer.errors import InputError, RuleminerError
+from ruleminer.errors import RuleminerError
 from ruleminer.problem.decisions import Said, UserDecision, append_decisions
-from ruleminer.problem.ontology import Ontology, arity
+from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.rdf import RDF_SUFFIXES
+from ruleminer.problem.rule_files import head_problem, read_rule_file
 from ruleminer.review.query_atoms import TableColumns, UnreadableQueryError, query_atoms, table_atom
-from ruleminer.rules.parser import parse_rules
 from ruleminer.rules.values import Rule, Term, Variable
 from ruleminer.run import Run
 from ruleminer.sources.schema import Schema
@@ -49,21 +49,13 @@ def read_start(path: Path, ontology: Ontology, schema: Schema, dialect: str) -> 
     """The rules of a mapping in our own language or in R2RML."""
     if path.suffix.lower() in RDF_SUFFIXES:
         return _read_r2rml(read_r2rml(path), ontology, schema, dialect)
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"{path}: cannot be read ({problem})") from None
     rules, notes = [], []
-    for rule in parse_rules(text, str(path)):
-        try:
-            term = ontology.find(rule.predicate)
-        except InputError as problem:
-            notes.append(f"{path.name}: {problem}; its rules are left out")
-            continue
-        if len(rule.arguments) != arity(term):
-            notes.append(f"{path.name}: {rule.predicate} has {arity(term)} arguments, not {len(rule.arguments)}")
-            continue
-        rules.append(Rule(term.name, rule.arguments, rule.body, rule.definitions))
+    for line, rule in read_rule_file(path):
+        problem = head_problem(rule, ontology)
+        if problem is None:
+            rules.append(replace(rule, predicate=ontology.find(rule.predicate).name))
+        else:
+            notes.append(f"{path.name}:{line}: {problem}; the rule is left out")
     return Started(tuple(dict.fromkeys(rules)), tuple(dict.fromkeys(notes)))
 
 

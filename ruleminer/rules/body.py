@@ -16,9 +16,14 @@ class Body:
     __slots__ = ("_hash", "_rule", "_text")
 
     def __init__(self, rule: Rule) -> None:
-        self._rule = replace(rule, predicate=_ANY)
+        self._rule = rule if rule.predicate == _ANY else replace(rule, predicate=_ANY)
         self._hash = hash(self._rule)
         self._text: str | None = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule with this body, of no predicate."""
+        return self._rule
 
     def of(self, predicate: str) -> Rule:
         """The rule with this body for a predicate."""

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ruleminer.bench.questions import _CHOOSERS, BENCH, SLIPS, Curve, Review, World, curves_of
+from ruleminer.bench.questions import _CHOOSERS, BENCH, SLIPS, Curve, Review, World, curves_of, world_of
 from ruleminer.bench.runner import run_bench
 from ruleminer.bench.units import BenchOptions
 from ruleminer.problem.decisions import Said
 from ruleminer.problem.ontology import read_ontology
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.term_proposals import guess_pools
 from ruleminer.review.questions import Question
 from ruleminer.sources.database import open_database
 from ruleminer.structure.structure import learn_structure
@@ -37,27 +36,44 @@ def test_the_oracle_answers_by_the_truth_and_all_that_is_reachable_is_reached(wa
     ontology = read_ontology(tmp_path / "o.ttl")
     with open_database(str(tmp_path / "people.duckdb")) as database:
         structure = learn_structure(database)
-        measure = Measure(ontology, Derivations(database, structure), structure=structure)
-        pools = guess_pools([ontology.find(term) for term in TRUTH], measure, named=False)
-        measured = {one.pool.predicate: one for one in measure.all_measured(pools) if one is not None}
-        review = Review(World(ontology, database, TRUTH), measure, measured, random.Random(0), 0.0)
-        assert review.reachable() == 3
-        for _ in range(60):
+        world, joint = world_of(ontology, Derivations(database, structure), TRUTH)
+        assert world.truth["Paper"] == {(f"paper:{i}",) for i in range(1, 31)}
+        assert world.reachable == TRUTH.keys()
+        assert not world.bare
+        measure = Measure(ontology, world.derivations, structure=structure)
+        review = Review(world, measure, joint, random.Random(0), 0.0)
+        for _ in range(30):
             question = _CHOOSERS[way](review)
-            if question is None or review.exact() == 3:
+            if question is None or review.exact() == TRUTH.keys():
                 break
             before = len(review.lines)
             review.answer(question)
             for line in review.lines[before:]:
-                assert (line.said is Said.HOLDS) == (line.fact in TRUTH[line.term])
+                assert (line.said is Said.HOLDS) == (line.fact in world.truth[line.term])
             review.decide()
         if way == "information":
-            assert review.exact() == 3
-            assert len(review.lines) < 30
+            assert review.exact() == TRUTH.keys()
+            assert len(review.lines) < 15
+
+
+def test_a_key_alone_is_what_is_known_of_a_term_without_a_right_rule(tmp_path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
+        connection.execute(PEOPLE)
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    with open_database(str(tmp_path / "people.duckdb")) as database:
+        derivations = Derivations(database, learn_structure(database))
+        world, _ = world_of(read_ontology(tmp_path / "o.ttl"), derivations, {"Paper": frozenset({("1",), ("7",)})})
+        assert world.bare == {"Paper"}
+        assert not world.reachable
+        assert world.holds("Paper", ("paper:7",))
+        assert not world.holds("Paper", ("paper:8",))
 
 
 def test_a_slip_is_another_answer() -> None:
-    world = World(None, None, TRUTH)  # type: ignore[arg-type]
+    derivations = Derivations.__new__(Derivations)
+    world = World(None, derivations, TRUTH)  # type: ignore[arg-type]
     review = Review.__new__(Review)
     review.world, review.dice, review.slips, review.lines = world, random.Random(0), 1.0, []
     review.answer(Question("Paper", (("1",),), 0.0, (), ()))
@@ -68,7 +84,7 @@ def test_a_slip_is_another_answer() -> None:
 
 def test_how_many_answers_it_took() -> None:
     def curve(*exact: int) -> Curve:
-        return Curve("", "", 0.0, predicates=4, reachable=3, exact=exact)
+        return Curve("", "", 0.0, predicates=4, reachable=3, exact=exact, within=exact)
 
     assert curve(1, 2, 3, 3).until_all == 2
     assert curve(3, 2, 3, 3).until_all == 2, "and they stay so"

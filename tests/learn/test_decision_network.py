@@ -182,6 +182,35 @@ def test_classes_beside_each_other_do_not_take_the_same_rows() -> None:
     assert sure.tolist() == pytest.approx([1.0, float(belief[0, first])])
 
 
+def test_what_was_said_of_a_term_adds_to_its_logits_and_is_heard_by_others() -> None:
+    problem = made_up(3)
+    torch.manual_seed(1)
+    network = DecisionNetwork(FEATURES)
+    silent = network(tensors_of(problem, np.zeros(problem.there.shape)))
+    assert all(torch.equal(one, other) for one, other in zip(silent, network(tensors_of(problem)), strict=True))
+    said = np.zeros(problem.there.shape)
+    said[0, 1] = -4.0
+    spoken = network(tensors_of(problem, said))
+    assert torch.allclose(spoken[0][0], silent[0][0] + torch.tensor(said[0]).float(), atol=1e-5)
+    assert torch.equal(spoken[0][1:], silent[0][1:]), "before anybody heard of it"
+    assert not torch.allclose(spoken[-1][1:], silent[-1][1:])
+
+
+def test_answers_overrule_a_network_however_sure_it_is() -> None:
+    problem = made_up(3)
+    torch.manual_seed(1)
+    network = DecisionNetwork(FEATURES)
+    with torch.no_grad():
+        for layer in network.start:
+            layer.weight *= 1000.0  # type: ignore[operator]
+    best = network(tensors_of(problem))[0].argmax(-1)
+    other = 1 if best[0] != 1 else 0
+    said = np.zeros(problem.there.shape)
+    said[0] = np.log(0.01) * 2
+    said[0, other] = 0.0
+    assert int(network(tensors_of(problem, said))[0][0].argmax()) == other
+
+
 def test_a_problem_and_a_network_are_read_as_they_were_written(tmp_path: Path) -> None:
     problem = made_up(4)
     problem.save(tmp_path / "p.npz")

@@ -43,7 +43,7 @@ def test_edited_rules_keep_the_iris_that_were_proposed(proposed: Path, cli: Cli,
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("Person(x) <- nowhere(id: x)", "no table 'nowhere'"),
+        ("Person(x) <- nowhere(id: x)", "the database has no table nowhere; there are"),
         ("Person(x, y) <- {atom}", "Person is a class and takes 1 argument, not 2"),
         ("Persom(x) <- {atom}", "the ontology has no class or property Persom; nearest: Person"),
         ("Person(x) <- 5", "expected a table"),

@@ -18,13 +18,17 @@ from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
+from ruleminer.proposals.made_from import as_proposed, wishes
+from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
 from ruleminer.review.hypotheses import entropy
 from ruleminer.review.questions import NoQuestion, Question, choice_information, information
 from ruleminer.review.session import ReviewSession, open_review
+from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Rule
 
 _shares = st.lists(st.floats(0.01, 1.0), min_size=1, max_size=5)
 
@@ -84,9 +88,13 @@ def people(tmp_path: Path) -> Path:
 
 
 def facts_of(session: ReviewSession, question: Question) -> list[set[tuple[str, ...]]]:
-    """What each hypothesis derives, all of it."""
-    derived = session.derivations.derived
-    return [set().union(*(derived(rule) for rule in one.rules)) for one in question.hypotheses]
+    """What each hypothesis derives, all of it, as it is asked."""
+    return [set().union(*(asked_facts(session, rule) for rule in one.rules)) for one in question.hypotheses]
+
+
+def asked_facts(session: ReviewSession, rule: Rule) -> set[tuple[str, ...]]:
+    """The facts of a rule, with the tables of their entities."""
+    return {session.derivations.texts.written(Body(rule), fact) for fact in session.derivations.derived(rule)}
 
 
 def test_the_question_is_the_best_of_all_facts_that_could_be_asked_of_its_term(people: Path) -> None:
@@ -103,21 +111,23 @@ def test_the_question_is_the_best_of_all_facts_that_could_be_asked_of_its_term(p
                 assert by == tuple(i for i, one in enumerate(every) if fact in one)
 
 
-def test_the_facts_of_a_choice_are_rows_that_one_likely_hypothesis_alone_derives(people: Path) -> None:
+def test_a_choice_tells_more_than_yes_or_no_of_any_of_its_rows(people: Path) -> None:
     with open_review(ProposeRequest(run=people)) as session:
         questions = [session.question(term) for term in session.decisions]
-        choices = [one for one in questions if isinstance(one, Question) and one.is_choice]
-        for question in choices:
-            every = [
-                one for one, h in zip(facts_of(session, question), question.hypotheses, strict=True) if h.share > 0.02
-            ]
-            assert all(sum(fact in one for one in every) == 1 for fact in question.facts)
-            assert len(set(question.facts)) == len(question.facts) >= 3
+        for question in questions:
+            if isinstance(question, NoQuestion) or not question.is_choice:
+                continue
+            every = facts_of(session, question)
+            shares = np.array([one.share for one in question.hypotheses])
+            derives = np.array([[fact in one for fact in question.facts] for one in every])
+            assert math.isclose(question.information, choice_information(shares, derives), abs_tol=1e-9)
+            assert question.information > max(information(shares, derives[:, i]) for i in range(len(question.facts)))
+            assert len(set(question.facts)) == len(question.facts) > 1
 
 
 def test_an_answer_decides_between_the_hypotheses_and_is_not_asked_for_again(people: Path) -> None:
     """The user means those who wrote a paper."""
-    truth = {(str(3 * i),) for i in range(1, 21)}
+    truth = {(f"person:{3 * i}",) for i in range(1, 21)}
     with open_review(ProposeRequest(run=people)) as session:
         asked = []
         for _ in range(12):
@@ -129,7 +139,7 @@ def test_an_answer_decides_between_the_hypotheses_and_is_not_asked_for_again(peo
             session.answer(question, place)
         assert isinstance(question, NoQuestion)
         assert len(set(asked)) == len(asked) <= 12
-        derived = set().union(*(session.derivations.derived(rule) for rule in session.decisions["Author"].rules))
+        derived = set().union(*(asked_facts(session, rule) for rule in session.decisions["Author"].rules))
         assert derived == truth
 
 
@@ -187,6 +197,15 @@ def test_an_export_keeps_what_the_proposals_were_made_with(people: Path) -> None
         assert (session.request.base, session.ranker) == ("http://e/other/", Ranker.JOINT)
 
 
+def test_an_export_validates_against_the_scenario_of_the_proposals(tmp_path: Path) -> None:
+    run, scenario = tmp_path / "run", tmp_path / "scenario"
+    asked = ProposeRequest(run=run, scenario=scenario, reasoning="none")
+    again = as_proposed(ProposeRequest(run=run), {"made_from": wishes(asked)})
+    assert (again.scenario, again.reasoning) == (scenario, "none")
+    other = as_proposed(ProposeRequest(run=run, scenario=tmp_path), {"made_from": wishes(asked)})
+    assert (other.scenario, other.reasoning) == (tmp_path, "rdfs")
+
+
 @pytest.fixture
 def draft(people: Path) -> Path:
     """A run of the same database without any example: the network decides."""
@@ -219,6 +238,29 @@ def test_no_rule_that_derives_a_fact_which_does_not_hold_is_left_where_no_exampl
         assert "paper(id: x)" not in str(exported(session).get("Paper"))
         session.undo()
         assert session.rules["Paper"] == ("Paper(x) <- paper(id: x)",)
+
+
+def test_rows_of_different_tables_are_different_facts(draft: Path) -> None:
+    """All tables are numbered from 1: a paper is no person of the same number."""
+    with open_review(ProposeRequest(run=draft)) as session:
+        session.say(UserDecision("Person", Said.FAILS, ("paper:1",)))
+        assert session.rules["Person"] == ("Person(x) <- person(id: x)",)
+        assert session.rules["Paper"] == ("Paper(x) <- paper(id: x)",)
+        session.say(UserDecision("Paper", Said.FAILS, ("paper:1",)))
+        assert "Paper(x) <- paper(id: x)" not in session.rules.get("Paper", ())
+
+
+def test_what_was_said_to_hold_is_derived_whatever_the_network_believes(draft: Path) -> None:
+    with open_review(ProposeRequest(run=draft)) as session:
+        session.say(UserDecision("Person", Said.HOLDS, ("person:1",)), UserDecision("Person", Said.HOLDS, ("paper:1",)))
+        chosen = session.decisions["Person"]
+        derived = set().union(*(asked_facts(session, rule) for rule in chosen.rules))
+        assert {("person:1",), ("paper:1",)} <= derived
+        assert session.proposal("Person").status is Status.PROPOSED
+        assert not session.proposal("Person").missed
+        session.say(UserDecision("Paper", Said.HOLDS, ("person:no such",)))
+        assert "Paper(person:no such), which you said holds, is derived by no rule in question" in session.applied.notes
+        assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
 
 
 def test_what_an_answer_changed_is_told(people: Path) -> None:
@@ -255,6 +297,7 @@ def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_
 
         rule, fact = some[0].rules[0], session.sample(some[0].rules, 1)[0]
         with monkeypatch.context() as patched:
+            patched.setattr(Derivations, "_differences", late)
             patched.setattr(Derivations, "difference", late)
             patched.setattr(Derivations, "sample", late)
             patched.setattr(Derivations, "coverage", lambda self, asked: [None] * len(asked))
