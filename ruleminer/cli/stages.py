@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -243,6 +244,8 @@ def train(
         result = train_run(
             run, options, resume=resume, force=force, progress=progress, say=unsaid if silence else terminal.say
         )
+    if os.environ.get("RANK", "0") != "0":  # torchrun has started several, and the first one talks
+        return
     if as_json:
         print_json(asdict(result))
         return

@@ -16,7 +16,7 @@ from ruleminer.rules.export.text import rules_text
 from ruleminer.rules.export.views import views_text
 from ruleminer.rules.export.yarrrml import yarrrml_text
 from ruleminer.rules.mapping import Mapping
-from ruleminer.sources.database import dialect_of, is_folder, parse_url
+from ruleminer.sources.database import dialect_of, has_jdbc, parse_url
 from ruleminer.whole_files import writing
 
 
@@ -36,7 +36,7 @@ def mapping_texts(
         "mapping.rules": rules_text(mapping),
     }
     parsed = None if url is None else parse_url(url)
-    if parsed is not None and not is_folder(parsed):  # Java knows none
+    if parsed is not None and has_jdbc(parsed):
         texts["mapping.properties"] = properties_text(jdbc_url(parsed, schema), dialect.jdbc_driver, parsed.username)
     return texts
 

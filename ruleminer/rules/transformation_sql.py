@@ -75,24 +75,24 @@ class _Words:
         return self._of_day(text, f"SUBSTR({text}, 1, 10) || ' 00:00:00'")
 
     def year(self, text: str) -> str:
-        return self._of_day(text, _zero_if_empty(f"LTRIM(SUBSTR({text}, 1, 4), '0')"))
+        return self._of_day(text, _zero_if_empty(self._without("LEADING", f"SUBSTR({text}, 1, 4)", "0")))
 
     def _of_day(self, text: str, result: str) -> str:
         """Only of years of four digits: others are written by each engine in its way."""
         return f"CASE WHEN {text} LIKE '____-__-__%' AND NOT {text} LIKE '%BC%' THEN {result} END"
 
     def boolean(self, text: str) -> str:
-        word = f"LOWER({_trimmed(text)})"
+        word = f"LOWER({self.trim(text)})"
         true, false = (", ".join(f"'{word}'" for word in words) for words in (TRUE, FALSE))
         return f"CASE WHEN {word} IN ({true}) THEN 'true' WHEN {word} IN ({false}) THEN 'false' END"
 
     def number(self, text: str) -> str:
-        return self.times(_trimmed(text))
+        return self.times(self.trim(text))
 
     def times(self, text: str, factor: Decimal = Decimal(1)) -> str:
         """The decimal point moved within the text, for arithmetic is not the same everywhere."""
         places = shift_of(factor) or 0
-        whole, fraction = self._halves(f"LTRIM({text}, '+-')")
+        whole, fraction = self._halves(self._without("LEADING", text, "+-"))
         if places > 0:
             padded = f"({fraction} || '{'0' * places}')"
             whole, fraction = f"{whole} || SUBSTR({padded}, 1, {places})", f"SUBSTR({padded}, {places + 1})"
@@ -100,9 +100,9 @@ class _Words:
             padded = f"('{'0' * -places}' || {whole})"
             cut = f"LENGTH({padded}) - {-places}"
             whole, fraction = f"SUBSTR({padded}, 1, {cut})", f"SUBSTR({padded}, {cut} + 1) || {fraction}"
-        digits = _zero_if_empty(f"LTRIM({whole}, '0')")
-        number = f"RTRIM(RTRIM({digits} || '.' || {fraction}, '0'), '.')"
-        sign = f"CASE WHEN {text} LIKE '-%' AND LTRIM({text}, '-0.') <> '' THEN '-' ELSE '' END"
+        digits = _zero_if_empty(self._without("LEADING", whole, "0"))
+        number = self._without("TRAILING", self._without("TRAILING", f"{digits} || '.' || {fraction}", "0"), ".")
+        sign = f"CASE WHEN {text} LIKE '-%' AND {self._without('LEADING', text, '-0.')} <> '' THEN '-' ELSE '' END"
         return f"CASE WHEN {self._is_number(text)} THEN {sign} || {number} END"
 
     def scale(self, text: str, decimals: int) -> str:
@@ -118,10 +118,13 @@ class _Words:
         """The digits before and behind the point."""
         pointed = f"({number} || '.')"
         point = f"{self.dialect.position}({pointed}, '.')"
-        return f"SUBSTR({pointed}, 1, {point} - 1)", f"RTRIM(SUBSTR({pointed}, {point} + 1), '.')"
+        return f"SUBSTR({pointed}, 1, {point} - 1)", self._without("TRAILING", f"SUBSTR({pointed}, {point} + 1)", ".")
 
     def trim(self, text: str) -> str:
-        return _trimmed(text)
+        return self._without("LEADING", self._without("TRAILING", text, " "), " ")
+
+    def _without(self, side: str, text: str, characters: str) -> str:
+        return self.dialect.trim(side, text, f"'{characters}'")
 
     def lower(self, text: str) -> str:
         return f"LOWER({text})"
@@ -168,10 +171,6 @@ class _Words:
 
 
 _WORDS: Mapping[str, Callable[..., str]] = {name: getattr(_Words, name) for name in TRANSFORMATIONS}
-
-
-def _trimmed(text: str) -> str:
-    return f"LTRIM(RTRIM({text}, ' '), ' ')"
 
 
 def _zero_if_empty(digits: str) -> str:

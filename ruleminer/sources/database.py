@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import sqlglot
@@ -40,6 +41,7 @@ from ruleminer.sources.engines.engine import (
 from ruleminer.sources.engines.folder import SUFFIXES, open_folder
 from ruleminer.sources.engines.mysql import MySQL
 from ruleminer.sources.engines.postgresql import PostgreSQL
+from ruleminer.sources.engines.spark import Spark
 from ruleminer.sources.engines.sqlite import SQLite
 from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quote_identifier
 
@@ -57,9 +59,12 @@ _SCHEMES = {
     "mariadb": "mysql",
     "parquet": "parquet",
     "csv": "csv",
+    "spark": "spark",
+    "sc": "sc",
 }
 _SERVERS = ("postgresql", "mysql")
 _FOLDER = re.compile(r"(parquet|csv):(?!//)(.+)", re.DOTALL)
+_SPARK = re.compile(r"spark:(?!//)([^?]*)(?:\?(.*))?", re.DOTALL)
 _MISSING = {"mssql": "SQL Server", "sqlserver": "SQL Server", "oracle": "Oracle"}
 
 
@@ -67,7 +72,7 @@ _LONGEST_URL = 4096
 _HOW_URLS_LOOK = (
     "cannot read the database URL; it looks like duckdb:///file.duckdb, "
     "postgresql://user:password@host/database, mysql://user:password@host/database, sqlite:///file.sqlite, "
-    "parquet:FOLDER or csv:FOLDER"
+    "parquet:FOLDER, csv:FOLDER, spark:FOLDER or sc://host:15002"
 )
 
 
@@ -192,7 +197,7 @@ def open_database(
     trust: bool = False,
 ) -> Database:
     """Open a database read-only: a SQLAlchemy URL (duckdb, postgresql, mysql, mariadb, sqlite), the path of a
-    file, or a folder of files as parquet:FOLDER or csv:FOLDER.
+    file, a folder of files as parquet:FOLDER or csv:FOLDER, or Spark's, as spark:FOLDER or sc://host:15002.
 
     Without `schema`: the engine's default one, or, if that is empty, the only one with tables in it. `include` and
     `exclude` are names or patterns (`*`, `?`) of tables. We wait for no statement longer than `timeout` seconds, the
@@ -229,6 +234,8 @@ def parse_url(url: str, *, may_be_new: bool = False) -> URL:
         raise DatabaseError(_HOW_URLS_LOOK)
     if folder := _FOLDER.fullmatch(url):
         return URL.create(folder[1], database=folder[2])
+    if spark := _SPARK.fullmatch(url):
+        return URL.create("spark", database=spark[1] or None, query=dict(parse_qsl(spark[2] or "")))
     if "://" not in url:
         path = Path(url)
         exists = os.path.exists(path)  # noqa: PTH110 (a name that is too long is no file's)
@@ -252,7 +259,7 @@ def parse_url(url: str, *, may_be_new: bool = False) -> URL:
     if scheme is None:
         raise DatabaseError(
             f"no engine for {parsed.drivername!r} databases: use duckdb, postgresql, mysql, mariadb or sqlite URLs, "
-            "parquet:FOLDER or csv:FOLDER"
+            "parquet:FOLDER, csv:FOLDER, spark:FOLDER or sc://host:15002"
         )
     return parsed.set(drivername=scheme)
 
@@ -299,9 +306,14 @@ def is_folder(url: URL) -> bool:
     return url.drivername in SUFFIXES
 
 
+def has_jdbc(url: URL) -> bool:
+    """Whether Java has a way to what a parsed URL names; it knows no folders."""
+    return not is_folder(url) and bool(dialect_of(url).jdbc_driver)
+
+
 def dialect_of(url: URL) -> Dialect:
     """The dialect of the engine that a parsed URL names."""
-    scheme = "duckdb" if is_folder(url) else url.drivername
+    scheme = "duckdb" if is_folder(url) else "spark" if url.drivername == "sc" else url.drivername
     return next(known for known in DIALECTS if known.scheme == scheme)
 
 
@@ -312,6 +324,8 @@ def _engine(url: URL, timeout: float) -> Engine:
         return PostgreSQL(url, timeout)
     if url.drivername == "mysql":
         return MySQL(url, timeout)
+    if url.drivername in ("spark", "sc"):
+        return Spark(url, timeout)
     if url.database in (None, "", ":memory:"):
         raise DatabaseError(f"a database in memory has nothing to read: give a file, {url.drivername}:///path")
     path = Path(str(url.database))

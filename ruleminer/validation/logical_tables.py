@@ -28,7 +28,7 @@ from ruleminer.sources.schema import Column, nearest, quote_identifier
 from ruleminer.validation.identifiers import Identifier, resolve
 from ruleminer.validation.r2rml_values import LogicalTable
 
-_SINGLE = "FLOAT"  # as DuckDB calls it; Python makes 0.10000000149011612 of its 0.1
+_SINGLE = "FLOAT"  # as DuckDB and Spark call it; Python makes 0.10000000149011612 of its 0.1
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:select|with|values|\()", re.IGNORECASE | re.DOTALL)
 
 
@@ -95,7 +95,7 @@ def logical_source(table: LogicalTable, database: Database) -> Source:
     declared = {
         place: column
         for place, column in enumerate(columns)
-        if not database.dialect.types_values or (database.dialect.widens_singles and column.sql_type == _SINGLE)
+        if not database.dialect.types_values or (database.dialect.widens_singles and column.sql_type.upper() == _SINGLE)
     }
     return Source(inner, tuple(c.name for c in columns), f"table {found}", database.dialect, declared)
 

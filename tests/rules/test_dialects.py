@@ -20,7 +20,7 @@ from sqlalchemy.engine import make_url
 
 import ruleminer
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.dialects import BOUND, DIALECTS, DUCKDB, MYSQL, POSTGRES, SQLITE, Dialect
+from ruleminer.rules.dialects import BOUND, DIALECTS, DUCKDB, MYSQL, POSTGRES, SPARK, SQLITE, Dialect
 from ruleminer.rules.expressions import column_of
 from ruleminer.rules.literals import text_sql
 from ruleminer.rules.mapping import iri_safe
@@ -44,6 +44,27 @@ MYSQL_CASTS = {
 }
 Ask = Callable[..., list[tuple[Any, ...]]]
 every_dialect = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+# Spark is asked the same in tests/sources/test_spark.py, where its Java process runs.
+every_engine = pytest.mark.parametrize(
+    "dialect", [dialect for dialect in DIALECTS if dialect is not SPARK], ids=lambda dialect: dialect.name
+)
+ODD_TEXTS = ["", "50%", "%s", "?", "O'Brien", "a\nb\tc", "née", "\\n"]
+LEXICAL_FORMS = [
+    (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("12.300000"), "12.3"),
+    (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("-500.000000"), "-500"),
+    (ColumnType(Kind.DECIMAL, "double precision"), Decimal("0.1"), "0.1"),
+    (ColumnType(Kind.DECIMAL, "real"), Decimal("17.45"), "17.45"),
+    (ColumnType(Kind.DECIMAL, "real"), Decimal("1234567.5"), "1234567.5"),
+    (ColumnType(Kind.BOOLEAN, "boolean"), True, "true"),
+    (ColumnType(Kind.BOOLEAN, "boolean"), False, "false"),
+    (ColumnType(Kind.DATE, "date"), date(2014, 5, 4), "2014-05-04"),
+    (ColumnType(Kind.TIMESTAMP, "timestamp"), datetime(2014, 5, 4, 10), "2014-05-04 10:00:00"),
+    (ColumnType(Kind.TEXT, "text"), "0.10", "0.10"),
+    (ColumnType(Kind.INTEGER, "integer"), None, None),
+    (ColumnType(Kind.DECIMAL, "numeric(13,6)"), None, None),
+    (ColumnType(Kind.BOOLEAN, "boolean"), None, None),
+    (ColumnType(Kind.TIMESTAMP, "timestamp"), None, None),
+]
 
 
 @pytest.fixture(scope="module")
@@ -79,35 +100,16 @@ def test_nothing_but_the_mark_becomes_a_placeholder(dialect: Dialect, sql: list[
     assert written == dialect.placeholder.join(pieces)
 
 
-@every_dialect
-@pytest.mark.parametrize("text", ["", "50%", "%s", "?", "O'Brien", "a\nb\tc", "née", "\\n"])
+@every_engine
+@pytest.mark.parametrize("text", ODD_TEXTS)
 def test_texts_mean_themselves_bound_or_written(dialect: Dialect, text: str, ask: Ask) -> None:
     written = text_sql(text, dialect).sql(dialect.name)
     assert written.isprintable(), "a format that ends a line may hold it"
     assert ask(dialect, f"SELECT {dialect.text_of(BOUND)}, {written}", text) == [(text, text)]
 
 
-@every_dialect
-@pytest.mark.parametrize(
-    ("column", "value", "form"),
-    [
-        (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("12.300000"), "12.3"),
-        (ColumnType(Kind.DECIMAL, "numeric(13,6)"), Decimal("-500.000000"), "-500"),
-        (ColumnType(Kind.DECIMAL, "double precision"), Decimal("0.1"), "0.1"),
-        (ColumnType(Kind.DECIMAL, "real"), Decimal("17.45"), "17.45"),
-        (ColumnType(Kind.DECIMAL, "real"), Decimal("1234567.5"), "1234567.5"),
-        (ColumnType(Kind.BOOLEAN, "boolean"), True, "true"),
-        (ColumnType(Kind.BOOLEAN, "boolean"), False, "false"),
-        (ColumnType(Kind.DATE, "date"), date(2014, 5, 4), "2014-05-04"),
-        (ColumnType(Kind.TIMESTAMP, "timestamp"), datetime(2014, 5, 4, 10), "2014-05-04 10:00:00"),
-        (ColumnType(Kind.TEXT, "text"), "0.10", "0.10"),
-        (ColumnType(Kind.INTEGER, "integer"), None, None),
-        (ColumnType(Kind.DECIMAL, "numeric(13,6)"), None, None),
-        (ColumnType(Kind.BOOLEAN, "boolean"), None, None),
-        (ColumnType(Kind.TIMESTAMP, "timestamp"), None, None),
-    ],
-    ids=str,
-)
+@every_engine
+@pytest.mark.parametrize(("column", "value", "form"), LEXICAL_FORMS, ids=str)
 def test_a_value_has_one_lexical_form(dialect: Dialect, column: ColumnType, value: Any, form: str, ask: Ask) -> None:
     kept = dialect.types_values  # SQLite would cast a date to a number
     named = MYSQL_CASTS.get(column.sql_type, column.sql_type) if dialect is MYSQL else column.sql_type
@@ -117,14 +119,14 @@ def test_a_value_has_one_lexical_form(dialect: Dialect, column: ColumnType, valu
     assert ask(dialect, f"SELECT {lexical} FROM (SELECT {typed} AS v) AS t", bound) == [(form,)]
 
 
-@every_dialect
+@every_engine
 def test_a_list_of_values_is_a_relation(dialect: Dialect, ask: Ask) -> None:
     wanted = ["a", "50%", "é", "", '"']
     sql = f"WITH wanted AS {dialect.value_list} SELECT v FROM wanted"
     assert [v for (v,) in ask(dialect, sql, json.dumps(wanted))] == wanted
 
 
-@every_dialect
+@every_engine
 def test_the_cells_of_a_table_are_pairs(dialect: Dialect, ask: Ask) -> None:
     pairs = [("'number'", dialect.text_of("t.a")), ("'text'", "t.b")]
     cells = dialect.cells("(SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, 'y')", pairs)

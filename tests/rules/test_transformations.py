@@ -23,7 +23,7 @@ from .strategies import transformations
 from .test_sql import TYPES, Engines
 
 A, X = Variable("a"), Variable("x")
-_WORDS = [
+WORDS = [
     "Y",
     "no",
     "TRUE",
@@ -42,7 +42,7 @@ _WORDS = [
 ]
 _INNER: list[object] = ["x", True, None, 12, -3, 1.5, {"n": 1}]
 words = st.one_of(
-    st.sampled_from(_WORDS),
+    st.sampled_from(WORDS),
     st.text(st.sampled_from("aB ,-./@01%é'\""), max_size=8),
     st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs", "Co", "Cn", "L", "Zs")), max_size=5),
     st.dictionaries(st.sampled_from(["a", "b c"]), st.sampled_from(_INNER), max_size=2).map(json.dumps),

@@ -139,6 +139,7 @@ def test_what_cannot_be_done_is_one_line_and_leaves_nothing(
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
 
+@pytest.mark.live
 def test_a_killed_run_leaves_nothing_and_the_next_clears_up(run: Run, tmp_path: Path) -> None:
     database = people(tmp_path, 200_000)
     process = start(tmp_path / "note", "materialise", "people.ttl", "--db", database, "--out", "out")

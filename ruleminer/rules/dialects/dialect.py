@@ -62,6 +62,7 @@ class Dialect:
     formulation: str = "sql2008"
     """What YARRRML calls queries of this engine."""
     jdbc_driver: str
+    """Empty where engines of mappings that are written in Java cannot reach it."""
     jdbc_schema: str | None = None
     """The option of a server's JDBC URL that names the schema; empty if it is the database. A file has none."""
     tables_schema: str | None = None
@@ -99,6 +100,10 @@ class Dialect:
     """Whether a text that is no JSON can be told from one that is."""
 
     # What takes a function of its own; what may be None is refused where it is.
+    trim: Callable[[str, str, str], str] = lambda side, text, characters: (
+        f"{'L' if side == 'LEADING' else 'R'}TRIM({text}, {characters})"
+    )
+    """A text without certain characters (a literal) at its LEADING or TRAILING end."""
     number_text: TextOf
     """The lexical form of a decimal or float."""
     character: Callable[[int], exp.Expression] = lambda number: call("CHR", exp.Literal.number(number))

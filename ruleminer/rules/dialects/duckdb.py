@@ -24,15 +24,16 @@ _IRI_SAFE = r"""CREATE OR REPLACE MACRO "mapping".iri_safe(value) AS
     ELSE URL_ENCODE(piece) END), '');"""
 
 
-_SINGLE = ("FLOAT", "FLOAT4", "REAL")  # a single 17.45 is 17.450000762939 as a number, and 17.45 as a text
-
-
 def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
     text = as_text(value)
     if column.is_float:  # rounded to 12 places; beyond 38 digits, and for NaN, the engine's own text has to do
-        written = text if column.sql_type.upper() in _SINGLE else value
-        text = call("COALESCE", as_text(exp.TryCast(this=written, to=exp.DataType.build("DECIMAL(38,12)"))), text)
-    dot = call("CONTAINS", text, exp.Literal.string("."))
+        # Through the text: 532455.84 times 10^12, which a cast would round, is no longer that number, and a single
+        # 17.45 is 17.450000762939.
+        number = exp.TryCast(this=text.copy(), to=exp.DataType.build("DECIMAL(38,12)"))
+        text = call("COALESCE", as_text(number), text)
+    dot: exp.Expr = call("CONTAINS", text, exp.Literal.string("."))
+    if column.is_float:  # the zeros of 1.5e+30 count
+        dot = exp.and_(dot, exp.not_(call("CONTAINS", text.copy(), exp.Literal.string("e"))))
     return exp.case().when(dot, without_zeros(text)).else_(text.copy())
 
 

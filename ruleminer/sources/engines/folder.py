@@ -32,7 +32,7 @@ def open_folder(kind: str, folder: Path, timeout: float) -> DuckDB:
         connection.execute(f"USE {CATALOG}")
         connection.execute(f"SET allowed_directories = [{_literal(str(folder.resolve()) + '/')}]")
         connection.execute("SET enable_external_access = false")
-        for name, files in _tables(kind, folder).items():
+        for name, files in file_tables(kind, folder).items():
             try:
                 _make(connection, kind, name, files)
             except duckdb.Error as error:
@@ -43,7 +43,7 @@ def open_folder(kind: str, folder: Path, timeout: float) -> DuckDB:
     return DuckDB(folder, timeout, connection)
 
 
-def _tables(kind: str, folder: Path) -> dict[str, list[Path]]:
+def file_tables(kind: str, folder: Path) -> dict[str, list[Path]]:
     """The files of each table, by name."""
     found: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):

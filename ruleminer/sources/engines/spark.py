@@ -1,0 +1,478 @@
+"""Spark (the extra `spark`): a folder of files, or a catalogue's schema, in a session of this machine or of a server.
+
+    spark:FOLDER?master=local[2]          files, read by a session that we start
+    spark:?master=spark://host:7077       the catalogue of a session that we start
+    sc://host:15002/?schema=sales         the catalogue of a server (Spark Connect)
+
+A folder's tables are views of its Parquet or CSV files. Each `Spark` has a session of its own, so views and settings
+are nobody else's; those of one process share the Java process behind them, which ends with it. If that dies, the
+statement under way fails, and the next starts another.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from functools import reduce
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import sqlglot
+from sqlalchemy.engine import URL
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.dialects import SPARK
+from ruleminer.sources.engines.engine import (
+    ROWS_PER_BATCH,
+    ROWS_PER_FETCH,
+    Clock,
+    Parameters,
+    one_line,
+    scrubbed,
+    streamed,
+    without_password,
+)
+from ruleminer.sources.engines.folder import SUFFIXES, file_tables
+from ruleminer.sources.schema import Column, Table, quote_identifier
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column as Column_
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.types import DataType
+
+_OPTIONS = ("master", "schema", "format")
+_STARTED = {  # what a Java process is started with
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_SETTINGS = {  # of our own session: values are read as texts, and names are quoted as everywhere
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.runSQLOnFiles": "false",
+    "spark.sql.timeType.enabled": "true",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+}
+_WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
+_GLOBBED = re.compile(r"([\[\]{}*?\\])")
+_READINGS = {  # of a column of CSV, in the order in which they are tried, with how such texts look
+    "boolean": "(?i)^(true|false)$",
+    "bigint": "^[+-]?(0|[1-9][0-9]*)$",
+    "double": "^[+-]?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$",
+    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "timestamp_ntz": "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?$",
+}
+_BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
+_JAVA = "Spark needs a Java runtime, 17 or later (Debian: openjdk-17-jre-headless)"
+
+# Spark does not say of its functions what they do, and some call Java or read files.
+_ALLOWED = frozenset(
+    """abs all and any array array_contains array_join as ascii avg between bigint by bool_and bool_or boolean bround
+    case cast ceil ceiling char char_length character_length chr coalesce collect_list collect_set concat concat_ws
+    contains count cross cume_dist date date_add date_diff date_format date_sub datediff day dayofmonth dayofweek
+    dayofyear decimal decode dense_rank distinct double else encode end endswith except exists exp explode extract
+    first first_value float floor format_number from from_json from_unixtime get_json_object greatest group having
+    hex hour if ifnull ilike in initcap instr int intersect interval is isnotnull isnull join json_array_length
+    json_tuple lag last last_day last_value lateral lcase lead least left length like limit ln locate log log10 log2
+    lower ltrim make_date map max md5 mean median min minute mod month months_between named_struct nanvl not nth_value
+    ntile nullif nvl nvl2 on or order over overlay partition percent_rank pmod position pow power quarter rank regexp
+    regexp_extract regexp_extract_all regexp_like regexp_replace replace reverse right rint rlike round row_number rtrim
+    second select sha1 sha2 sign size smallint some sort_array split split_part sqrt stack startswith std stddev
+    str_to_map string struct substr substring substring_index sum then timestamp tinyint to_char to_date to_json
+    to_number to_timestamp transform translate trim trunc try_cast try_divide try_to_date try_to_number
+    try_to_timestamp typeof ucase unbase64 unhex union unix_timestamp upper url_encode url_decode using values varchar
+    variance week weekday when where with year zip_with""".split()  # noqa: SIM905
+)
+_starting = threading.Lock()
+
+
+class Spark:
+    """A session of ours; opened anew for the next statement if it was lost."""
+
+    dialect = SPARK
+
+    def __init__(self, url: URL, timeout: float) -> None:
+        self._url, self._timeout = url, timeout
+        self._shown = without_password(url)
+        self._is_remote = url.drivername == "sc"
+        self._folder = Path(url.database) if url.database and not self._is_remote else None
+        self._schema = _text(url.query.get("schema"))
+        self._known: SparkSession | None = None
+        if self._folder is not None and not self._folder.is_dir():
+            raise DatabaseError(f"no such folder: {self._folder}")
+        for option in url.query:
+            if not self._is_remote and option not in _OPTIONS and not option.startswith("spark."):
+                raise DatabaseError(
+                    f"{self._shown}: options of the URL may be {', '.join(_OPTIONS)} and spark.…, not {option}"
+                )
+        self._views: dict[str, tuple[str, list[Path]]] = {}
+        if self._folder is not None:
+            kind = _format(self._folder, _text(url.query.get("format")))
+            self._views = {name: (kind, files) for name, files in file_tables(kind, self._folder).items()}
+        self._session()
+
+    def schemas(self) -> tuple[str | None, dict[str, int]]:
+        """The schema unqualified names go to, and how many tables and views each schema has; a folder has none."""
+        if self._folder is not None:
+            return None, {}
+        with self._guarded(Clock(self._timeout)):
+            catalog = self._session().catalog
+            current = catalog.currentDatabase()
+            found = {one.name: len(catalog.listTables(one.name)) for one in catalog.listDatabases()}
+        return current, {current: 0} | found
+
+    def use_schema(self, name: str) -> None:
+        """Let unqualified names go to this schema from now on."""
+        if self._folder is not None:
+            raise DatabaseError(f"a folder has no schemas, so no schema {name!r}; leave the schema out")
+        with self._guarded(Clock(self._timeout)):
+            self._session().catalog.setCurrentDatabase(name)
+        self._schema = name
+
+    def reflect(self, schema: str | None) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables, uncounted, and those that cannot be read. Spark's catalogue tells no keys."""
+        tables, unreadable = [], []
+        clock = Clock(self._timeout)
+        with self._guarded(clock):
+            session = self._session()
+            names = dict.fromkeys(self._views, False)
+            if self._folder is None:
+                listed = session.catalog.listTables(schema)
+                names = {one.name: one.tableType == "VIEW" for one in listed if not one.isTemporary}
+        for name, is_view in sorted(names.items()):
+            if "\\" in name:
+                unreadable.append((name, _BACKSLASH))
+                continue
+            place = quote_identifier(name) if schema is None else f"{quote_identifier(schema)}.{quote_identifier(name)}"
+            try:
+                with self._guarded(clock):
+                    fields = session.sql(f"SELECT * FROM {place} LIMIT 0").schema.fields
+            except ConnectionLostError:
+                raise
+            except DatabaseError as error:
+                unreadable.append((name, str(error)))
+                continue
+            if any("\\" in field.name for field in fields):
+                unreadable.append((name, _BACKSLASH))
+                continue
+            columns = tuple(Column.of_type(f.name, _sql_type(f.dataType), True) for f in fields)
+            tables.append(Table(name, columns, is_view=is_view))
+        return tables, unreadable
+
+    def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, a partition at a time."""
+        from pyspark.sql.types import TimestampType
+
+        clock = Clock(self._timeout)
+        with self._guarded(clock):
+            frame = self._frame(sql, params)
+            zoned = [at for at, one in enumerate(frame.schema.fields) if isinstance(one.dataType, TimestampType)]
+            found = iter(frame.toLocalIterator())
+        while True:
+            with self._guarded(clock):
+                fetched: list[tuple[Any, ...]] = list(islice(found, ROWS_PER_FETCH))
+            if not fetched:
+                return
+            for row in fetched:
+                yield _in_utc(row, zoned) if zoned else tuple(row)
+
+    def arrow(self, sql: str, params: Parameters) -> pa.RecordBatchReader:
+        """The rows of a query as Arrow batches. They come all at once: what is asked for so must fit into memory."""
+        with self._guarded(Clock(self._timeout)):
+            table = self._frame(sql, params).toArrow()
+        return streamed(table.schema, iter(table.to_batches(ROWS_PER_BATCH)))
+
+    def refused_functions(self, names: Collection[str]) -> set[str]:
+        """All but those that are known to compute and nothing else."""
+        return {name for name in names if name.lower() not in _ALLOWED and re.match(r"\w", name)}
+
+    def role_problem(self) -> str:
+        """A folder has no roles, and a catalogue does not tell of them."""
+        return ""
+
+    def close(self) -> None:
+        """Give back the session; the Java process stays, for others."""
+        session, self._known = self._known, None
+        if session is None:
+            return
+        with suppress(Exception):
+            if self._is_remote:
+                session.stop()
+            else:
+                for name in self._views:
+                    session.catalog.dropTempView(name)
+
+    def _frame(self, sql: str, params: Parameters) -> DataFrame:
+        _refuse_others(sql)
+        return self._session().sql(sql, args=list(params or ()) or None)
+
+    def _session(self) -> SparkSession:
+        if self._known is None:
+            try:
+                self._known = self._opened()
+            except DatabaseError:
+                raise
+            except Exception as error:  # what pyspark raises depends on how far it came
+                raise DatabaseError(f"cannot open {self._shown}: {self._told(error)}") from None
+        return self._known
+
+    def _opened(self) -> SparkSession:
+        session = _connected(self._url) if self._is_remote else _started(self._url).newSession()
+        own = {name: _text(value) or "" for name, value in self._url.query.items() if name.startswith("spark.sql.")}
+        for name, value in {**own, **_SETTINGS}.items():
+            session.conf.set(name, value)
+        for name, (kind, files) in self._views.items():
+            try:
+                _view(session, kind, files, name)
+            except Exception as error:
+                raise DatabaseError(f"{files[0]}: cannot be read: {self._told(error)}") from None
+        if self._schema is not None:
+            session.catalog.setCurrentDatabase(self._schema)
+        return session
+
+    @contextmanager
+    def _guarded(self, clock: Clock) -> Iterator[None]:
+        from py4j.protocol import Py4JError, Py4JNetworkError
+        from pyspark.errors import PySparkException
+
+        session, ended = self._known, threading.Event()
+        try:
+            with clock.waiting(lambda: self._interrupt(ended)):
+                yield
+        except (PySparkException, Py4JError, OSError, EOFError, pa.ArrowException) as error:
+            gone = isinstance(error, Py4JNetworkError | OSError | EOFError) or "UNAVAILABLE" in str(error)
+            if gone or (not self._is_remote and not _is_alive()):
+                self._forget(session)
+                raise ConnectionLostError(f"the connection to {self._shown} was lost; try again") from None
+            raise DatabaseError(f"{self._shown}: {self._told(error)}") from None
+        except (IndexError, TypeError, ValueError) as error:  # pyspark's own, for values that it cannot bind
+            raise DatabaseError(f"the query and its parameters do not fit: {self._told(error)}") from None
+        finally:
+            ended.set()
+
+    def _interrupt(self, ended: threading.Event) -> None:
+        """Stop what runs. Until it is heard: a statement that is still planned has no job that could be stopped."""
+        while not ended.is_set():
+            with suppress(Exception):
+                if self._known is not None:
+                    self._known.interruptAll()
+            ended.wait(0.5)
+
+    def _forget(self, session: SparkSession | None) -> None:
+        if self._known is session:
+            self._known = None
+        if not self._is_remote:
+            _forget_dead()
+
+    def _told(self, error: object) -> str:
+        text = getattr(error, "getMessage", lambda: None)() or str(error)
+        reason = re.split(r"\n== SQL|\n\tat |; line \d|\nJVM stacktrace", text.strip(), maxsplit=1)[0]
+        return scrubbed(one_line(reason), self._url)
+
+
+def _started(url: URL) -> SparkSession:
+    """A session of this process, whose Java process is started by the first who asks."""
+    session_of = _pyspark_session()
+    if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
+        raise DatabaseError(f"{_JAVA}; none was found")
+    master = _text(url.query.get("master")) or "local[*]"
+    own = {name: _text(value) or "" for name, value in url.query.items() if name.startswith("spark.")}
+    with _starting:
+        _forget_dead()
+        known = session_of.getActiveSession()
+        if known is not None:
+            _refuse_changes(known, {"spark.master": _text(url.query.get("master")), **own})
+            return known
+        builder = session_of.builder.master(master).appName("ruleminer")
+        local = _LOCAL if master.startswith("local") else {}
+        nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
+        for name, value in {**_STARTED, **nowhere, **local, **own}.items():
+            builder = builder.config(name, value)
+        with _quiet():
+            session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        return session
+
+
+def _refuse_changes(session: SparkSession, wanted: Mapping[str, str | None]) -> None:
+    """A process has one Java process, which is as it was started; only what is Spark SQL's can be set for us alone."""
+    running = session.sparkContext.getConf()
+    for name, value in wanted.items():
+        if value is not None and not name.startswith("spark.sql.") and running.get(name) != value:
+            raise DatabaseError(f"Spark runs in this process already, and not with {name}={value}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what a Java process says of itself from the terminal: it has our stderr for as long as it lives."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
+def _connected(url: URL) -> SparkSession:
+    session_of = _pyspark_session()
+    options = "".join(f";{name}={_text(value)}" for name, value in url.query.items() if name not in _OPTIONS)
+    user = f";user_id={url.username}" if url.username else ""
+    place = f"sc://{url.host or 'localhost'}:{url.port or 15002}/{options}{user}"
+    session: SparkSession = session_of.builder.remote(place).create()
+    return session
+
+
+def _pyspark_session() -> type[SparkSession]:
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise DatabaseError("Spark needs pyspark: pip install 'ruleminer[spark]'") from None
+    # Both print stack traces of what we tell in one line; py4j by the root of all loggers.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_no_lost_connection)
+    return SparkSession
+
+
+def _is_no_lost_connection(record: logging.LogRecord) -> bool:
+    return record.module not in ("java_gateway", "clientserver")
+
+
+def _is_alive() -> bool:
+    """Whether the Java process that this process started is there."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    return gateway is None or process is None or process.poll() is None
+
+
+def _forget_dead() -> None:
+    """Let pyspark start another Java process where the one that it knows is gone."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if _is_alive():
+        return
+    with suppress(Exception):
+        SparkContext._gateway.shutdown()  # type: ignore[union-attr]
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+
+
+def _refuse_others(sql: str) -> None:
+    """A WITH may lead to an INSERT, and a SELECT may call a program (TRANSFORM … USING 'program')."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect=SPARK.name)
+    except SqlglotError as error:
+        raise DatabaseError(f"cannot read this SQL: {one_line(error)}") from None
+    for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
+        calls = token.token_type is TokenType.USING and behind is not None and behind.token_type is TokenType.STRING
+        if token.token_type in _WRITING or calls:
+            raise DatabaseError(f"not a query: {one_line(sql)[:80]}")
+
+
+def _view(session: SparkSession, kind: str, files: list[Path], name: str) -> None:
+    places = [_GLOBBED.sub(r"\\\1", str(file.resolve())) for file in files]
+    # Sub-folders called column=value are no columns to the other engines, either.
+    reader = session.read.option("recursiveFileLookup", "true")
+    if kind == "parquet":
+        frame = reader.option("mergeSchema", "true").parquet(*places)
+    else:
+        frame = _typed(_texts(reader, places))
+    frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+
+
+def _texts(reader: DataFrameReader, places: list[str]) -> DataFrame:
+    """CSV files as they stand, those with other columns, too; the first line has the names."""
+    separators = {"\t" if re.search(r"[.]tsv([.]gz)?$", place.lower()) else "," for place in places}
+    if len(separators) > 1:
+        raise DatabaseError("its files are separated by commas and by tabs")
+    options = {"header": "true", "inferSchema": "false", "multiLine": "true", "quote": '"', "escape": '"'}
+    reader = reader.options(**options, sep=separators.pop())
+    frames = [reader.csv(place) for place in places]
+    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+
+
+def _typed(frame: DataFrame) -> DataFrame:
+    """Texts as what all of them in a column can be read as; a number with a leading zero (007) is a code."""
+    from pyspark.sql import functions as f
+
+    def fits(column: str, pattern: str, sql_type: str) -> Column_:
+        value = f.col(_quoted(column))
+        return f.count(value) == f.count(f.when(value.rlike(pattern) & value.try_cast(sql_type).isNotNull(), 1))
+
+    asked = [fits(column, pattern, sql_type) for column in frame.columns for sql_type, pattern in _READINGS.items()]
+    filled = [f.count(f.col(_quoted(column))) > 0 for column in frame.columns]
+    answer = list(frame.agg(*(one.alias(f"a{n}") for n, one in enumerate([*filled, *asked]))).first() or ())
+    selected = []
+    for number, column in enumerate(frame.columns):
+        start = len(filled) + number * len(_READINGS)
+        readings = zip(_READINGS, answer[start : start + len(_READINGS)], strict=True)
+        sql_type = next((name for name, fit in readings if fit and answer[number]), "string")
+        selected.append(f.col(_quoted(column)).cast(sql_type).alias(column))
+    return frame.select(*selected)
+
+
+def _quoted(column: str) -> str:
+    return f"`{column.replace('`', '``')}`"
+
+
+def _format(folder: Path, wanted: str | None) -> str:
+    """Of which kind the files of a folder are."""
+    if wanted is not None:
+        if wanted not in SUFFIXES:
+            raise DatabaseError(f"{folder}: the format must be one of {', '.join(SUFFIXES)}, not {wanted!r}")
+        return wanted
+    names = [path.name.lower() for path in folder.rglob("*")]
+    kinds = [kind for kind, suffixes in SUFFIXES.items() if any(name.endswith(suffixes) for name in names)]
+    if len(kinds) > 1:
+        raise DatabaseError(f"{folder} has files of several kinds: say which with format={' or format='.join(kinds)}")
+    return kinds[0] if kinds else "parquet"
+
+
+def _sql_type(found: DataType) -> str:
+    """A type in the words that all engines share (sources/schema.py, rules/columns.py)."""
+    from pyspark.sql import types
+
+    match found:
+        case types.TimestampType():
+            return "timestamp with time zone"
+        case types.TimestampNTZType():
+            return "timestamp"
+        case types.ArrayType():
+            return f"{_sql_type(found.elementType)}[]"
+        case types.StructType() | types.MapType():
+            return "json"
+        case _:
+            return found.simpleString()
+
+
+def _in_utc(row: tuple[Any, ...], zoned: list[int]) -> tuple[Any, ...]:
+    """pyspark makes times of the zone that this machine is in."""
+    values = list(row)
+    for at in zoned:
+        if isinstance(values[at], datetime):
+            values[at] = values[at].astimezone(UTC)
+    return tuple(values)
+
+
+def _text(value: str | tuple[str, ...] | None) -> str | None:
+    return value[-1] if isinstance(value, tuple) else value
