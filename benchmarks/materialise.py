@@ -18,7 +18,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -61,21 +60,27 @@ orderedItem(x, y) <- invoice_line(invoice_id: x, invoice_line_id: y)
 _NO_SCRIPT = ("DROP DATABASE", "CREATE DATABASE", "\\c ")
 
 
+# A child inherits the peak of who started it, so somebody small must.
+_STARTER = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=sys.stderr)
+_, status, usage = os.wait4(process.pid, 0)
+told = {"processor_seconds": usage.ru_utime + usage.ru_stime, "seconds": time.perf_counter() - started}
+print(json.dumps({**told, "peak_mb": usage.ru_maxrss / 1024, "code": os.waitstatus_to_exitcode(status)}))
+"""
+
+
 def measured(command: list[str], environment: dict[str, str] | None = None) -> dict[str, float]:
     """A program run to its end: processor seconds, seconds on the clock, and its peak memory in MB."""
-    started = time.perf_counter()
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **(environment or {})})
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            said.seek(0)
-            raise SystemExit(f"{command[0]}: {said.read().strip()[-2000:]}")
-    return {
-        "processor_seconds": usage.ru_utime + usage.ru_stime,
-        "seconds": time.perf_counter() - started,
-        "peak_mb": usage.ru_maxrss / 1024,
-    }
+    starter = [sys.executable, "-S", "-c", _STARTER, *command]
+    done = subprocess.run(
+        starter, capture_output=True, text=True, check=True, env={**os.environ, **(environment or {})}
+    )
+    told: dict[str, float] = json.loads(done.stdout)
+    if told.pop("code"):
+        raise SystemExit(f"{command[0]}: {done.stderr.strip()[-2000:]}")
+    return told
 
 
 def ours(mapping: Path, url: str, schema: str, folder: Path) -> tuple[dict[str, float], list[Path]]:

@@ -1,7 +1,7 @@
 """Spark: the same answers as DuckDB over the same files, nothing but reading, and a Java process that may die.
 
 All tests here share one Java process; this file stays on one worker (`--dist loadfile`). The scenarios are small, for
-a statement of Spark takes a tenth of a second whatever it is asked.
+a statement of Spark takes its time whatever it is asked.
 """
 
 from __future__ import annotations
