@@ -258,7 +258,8 @@ def test_structure_candidates_mapping_draft_and_triples_are_those_of_duckdb(shop
 
 
 def _told(delivery: Delivery) -> set[tuple[Any, ...]]:
-    return {(one.predicate, one.texts, round(one.confidence, 6)) for one in delivery.proposals.proposed}
+    proposed = delivery.proposals.proposed
+    return {(one.predicate, one.texts, one.confidence and round(one.confidence, 6)) for one in proposed}
 
 
 @pytest.mark.parametrize(
