@@ -18,7 +18,6 @@ from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
-from ruleminer.proposals.made_from import as_proposed, wishes
 from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
@@ -195,15 +194,6 @@ def test_an_export_keeps_what_the_proposals_were_made_with(people: Path) -> None
     assert (people / "proposals" / "mapping.ttl").read_bytes() == mapping
     with open_review(ProposeRequest(run=people, base="http://e/other/", ranker="joint")) as session:
         assert (session.request.base, session.ranker) == ("http://e/other/", Ranker.JOINT)
-
-
-def test_an_export_validates_against_the_scenario_of_the_proposals(tmp_path: Path) -> None:
-    run, scenario = tmp_path / "run", tmp_path / "scenario"
-    asked = ProposeRequest(run=run, scenario=scenario, reasoning="none")
-    again = as_proposed(ProposeRequest(run=run), {"made_from": wishes(asked)})
-    assert (again.scenario, again.reasoning) == (scenario, "none")
-    other = as_proposed(ProposeRequest(run=run, scenario=tmp_path), {"made_from": wishes(asked)})
-    assert (other.scenario, other.reasoning) == (tmp_path, "rdfs")
 
 
 @pytest.fixture
