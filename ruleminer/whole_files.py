@@ -10,7 +10,6 @@ Nothing is written through a link that somebody put in the place of a temporary 
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
 import re
 import shutil
@@ -23,7 +22,6 @@ from ruleminer.errors import InputError
 
 _PART = ".part"
 _HERE, _EXCHANGE = -100, 2  # AT_FDCWD, RENAME_EXCHANGE of renameat2(2)
-_CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 def unwritable(place: Path, problem: OSError) -> InputError:
@@ -171,14 +169,9 @@ def _carry_over(place: Path, fresh: Path, ours: Callable[[str], bool]) -> None:
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Whether two names have changed places, in one step; not every system can."""
+    """Whether two names have changed places, in one step; where that fails, two steps tell the reason or do."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
         return False
-    if rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
-        return True
-    problem = ctypes.get_errno()
-    if problem in _CANNOT_EXCHANGE:
-        return False
-    raise OSError(problem, os.strerror(problem), str(other))
+    return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)

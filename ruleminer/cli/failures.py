@@ -20,7 +20,7 @@ from ruleminer.errors import RuleminerError, first_line
 
 USER, INTERNAL = 2, 70
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:]*):([^@\s]*)@")
-_SECRET = re.compile(r"((?:pass\w*|pwd|token|secret|\w*key)=)[^&\s]+", re.IGNORECASE)
+_SECRET = re.compile(r"([\w.]*(?:pass|pwd|token|secret|key|credential)[\w.]*=)[^&\s]+", re.IGNORECASE)
 
 
 def told_error(error: BaseException, words: Sequence[str], option: Callable[[str, str | None], str]) -> tuple[int, str]:

@@ -300,8 +300,7 @@ class _Fetch:
         query = common_query(self._table, columns, self._source.dialect, wanted, rows)
         if query is None:
             return
-        with incoming(self._work, self._source, query, self._table):
-            found = self._work.execute("SELECT n, v FROM incoming WHERE v IS NOT NULL").fetchall()
+        found = patiently(partial(self._ask_common, query))
         families = {column.id: column.family for column in columns}
         asked = {family: frozenset(json.loads(array)) for family, array in wanted.values.items()}
         for column, value in found:
@@ -310,6 +309,10 @@ class _Fetch:
         if missed:
             self._work.executemany("INSERT INTO common_value VALUES (?, ?, ?)", missed)
             self._work.execute("CREATE OR REPLACE TABLE common_value AS SELECT DISTINCT * FROM common_value")
+
+    def _ask_common(self, query: Query) -> list[tuple[int, str]]:
+        with incoming(self._work, self._source, query, self._table):
+            return self._work.execute("SELECT n, v FROM incoming WHERE v IS NOT NULL").fetchall()
 
     def told(self, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
         """The columns with what was found to be common in them."""

@@ -230,7 +230,7 @@ def _sure(likely: Sequence[Belief], wanted: Sequence[Body]) -> float:
     for belief in likely:
         own = [place for place, body in enumerate(belief.bodies) if body in wanted]
         same = np.isin(belief.same, belief.same[own])
-        found.append(min(1.0, float(belief.probabilities[same].sum())))
+        found.append(belief.settled * min(1.0, float(belief.probabilities[same].sum())))
     return min(found)
 
 

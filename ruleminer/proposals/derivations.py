@@ -263,6 +263,7 @@ class Derivations:
             name, bound = quote_identifier(place.column), BOUND
             if self.database.schema.type_of(*place).kind is Kind.TEXT:
                 name, bound = self.database.dialect.text_of(name), self.database.dialect.text_of(BOUND)
+                bound += self.database.dialect.by_character  # as Python compares them
             counted.append(f"avg(CASE WHEN {name} <= {bound} THEN 1.0 WHEN {name} IS NOT NULL THEN 0.0 END)")
         whole = (self.database.schema.type_of(*place).kind is Kind.INTEGER for place, _ in ends)
         values = [int(value) if is_whole else value for (_, value), is_whole in zip(ends, whole, strict=True)]

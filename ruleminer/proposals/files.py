@@ -19,6 +19,10 @@ from ruleminer.rules.mapping import Mapping
 from ruleminer.sources.database import dialect_of, has_jdbc, parse_url
 from ruleminer.whole_files import writing
 
+MAPPING_FILES = frozenset(
+    f"mapping.{language}" for language in ("ttl", "obda", "yarrrml.yml", "sql", "rules", "properties")
+)
+
 
 def mapping_texts(
     mapping: Mapping, dialect: Dialect, types: TypeOf, url: str | None = None, schema: str | None = None

@@ -80,6 +80,7 @@ class Belief:
     number: int  # which of them this is
     same: NDArray[np.int64]  # equal for hypotheses that derive as much, of the same entities
     answers: Answers
+    settled: float = 1.0  # how sure those are who have what it gave way to (`learn/decision_apart.py`)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -157,6 +158,7 @@ class Joint:
                 term, hypotheses[number], last[number, own], first[number, own],
                 problem.sizes[number, own].astype(float), float(sure[number]) * min(1.0, shared),
                 float(last[number, 0]), thoughts, number, same, self.answers.get(term.name, Answers()),
+                float(sure[number]),
             )  # fmt: skip
             found.setdefault(term.name, []).append(belief)
         return found

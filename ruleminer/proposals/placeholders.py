@@ -47,7 +47,9 @@ def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -
                 profile = structure.profile.column(*place)
                 for text in _suspects(profile, len(derived)) if profile else ():
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
-                    if constant is not None and not any(text in fact[number] for fact in derived):
+                    spelt = rule.definition_of(argument) is not None
+                    shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)
+                    if constant is not None and not any(shown):
                         yield replace(rule, exclusions=((variable, constant),))
 
 

@@ -19,6 +19,7 @@ from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decide import Decision, decide
+from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -247,7 +248,7 @@ class Replay:
         sure = self.sure(one.pool.predicate)
         if not sure:
             return one
-        pool = _without_facts(one.pool, sure)
+        pool = _without_facts(one.pool, sure, self.measure.derivations.texts)
         derived = np.array([self.derived(body, list(sure)) for body in pool.bodies], bool).reshape(-1, len(sure))
         holds = np.array(list(sure.values()), bool)
         term = pool.predicate
@@ -390,10 +391,13 @@ def _spaces(pool: Pool, positives: Bools, negatives: Bools) -> tuple[Spaces, ...
     return tuple(one for one, yes in zip(pool.spaces, kept, strict=True) if yes) if pool.spaces else ()
 
 
-def _without_facts(pool: Pool, facts: Mapping[Arguments, bool]) -> Pool:
+def _without_facts(pool: Pool, facts: Mapping[Arguments, bool], texts: EntityTexts) -> Pool:
     """The pool without what examples say of these facts: the user's word comes in its place."""
-    keep = np.array([fact not in facts for fact in pool.positives], bool)
-    spare = np.array([fact not in facts for fact in pool.negatives], bool)
+    examples = [*pool.positives, *pool.negatives]
+    spaces: Sequence[Spaces] = pool.spaces or ((),) * len(examples)
+    pairs = zip(examples, spaces, strict=True)
+    left = [not any(_is_same(fact, example, own, texts) for fact in facts) for example, own in pairs]
+    keep, spare = np.array(left[: len(pool.positives)], bool), np.array(left[len(pool.positives) :], bool)
     if keep.all() and spare.all():
         return pool
     return replace(
@@ -406,6 +410,17 @@ def _without_facts(pool: Pool, facts: Mapping[Arguments, bool]) -> Pool:
         asked=None if pool.asked is None else pool.asked[keep],
         spaces=_spaces(pool, keep, spare),
     )
+
+
+def _is_same(said: Arguments, example: Arguments, spaces: Spaces, texts: EntityTexts) -> bool:
+    """Whether a fact in the user's words is an example: `Artist:1` is the key 1 of a thing that may be an artist."""
+    if len(said) != len(example):
+        return False
+    for text, own, space in zip(said, example, spaces or (None,) * len(example), strict=True):
+        told = texts.told(text)
+        if text != own and (told is None or told[1] != own or space not in (None, told[0])):
+            return False
+    return True
 
 
 def _contradictions(one: Measured, rules: Sequence[Rule], term: str) -> list[str]:

@@ -16,7 +16,7 @@ from ruleminer.problem.decisions import read_decisions
 from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.scenario import open_scenario
 from ruleminer.progress import Progress, silent
-from ruleminer.proposals.files import mapping_texts, write_texts
+from ruleminer.proposals.files import MAPPING_FILES, mapping_texts, write_texts
 from ruleminer.proposals.identity import (
     Datatypes,
     IdentityPolicy,
@@ -72,7 +72,7 @@ def propose_mappings(request: ProposeRequest, progress: Progress = silent) -> De
     """Propose a mapping for a run against the live database, and write it down."""
     run = Run.of(request.run)
     require_dataset(run)
-    if request.out is not None:  # nothing of the run is written, which may not even allow it
+    if request.out is not None:  # the run's own results stay as they are; it may not even allow writing
         return propose_held(request, progress)
     with run.held("propose-mappings"):
         return propose_held(request, progress)
@@ -117,8 +117,8 @@ def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delive
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file of `RUN/proposals` is one of those that are always written anew."""
-    return name.startswith("mapping.") or name in ("proposals.json", "report.html", "times.json")
+    """Whether a file of `RUN/proposals` is one of those that are always written anew; what else lies there stays."""
+    return name in MAPPING_FILES or name in ("proposals.json", "report.html", "times.json")
 
 
 def _checked(request: ProposeRequest, ontology: Ontology, schema: Schema, folder: Path) -> dict[str, str]:

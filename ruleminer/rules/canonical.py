@@ -34,6 +34,7 @@ def canonical(rule: Rule) -> Rule:
             )
             for variable, concat in rule.definitions
         ),
+        exclusions=tuple((names[variable], constant) for variable, constant in rule.exclusions),
     )
 
 

@@ -70,7 +70,7 @@ class Naming:
             Atom(self.tables[a.table], tuple((self.columns[a.table, c], term) for c, term in a.columns))
             for a in rule.body
         )
-        return Rule(rule.predicate, rule.arguments, atoms, rule.definitions)
+        return replace(rule, body=atoms)
 
 
 def named(layout: Layout, kind: str, names: str, seed: int) -> Naming:

@@ -39,6 +39,7 @@ _WRITES = {
     exp.DDL: "a statement that writes",
     exp.DML: "a statement that writes",
     exp.Command: "a command",
+    exp.QueryTransform: "a call of a program (TRANSFORM)",
     exp.Into: "SELECT INTO",
     exp.Lock: "a lock (FOR UPDATE)",
     exp.Describe: "DESCRIBE",

@@ -255,11 +255,20 @@ class _Parts:
         self._part = FORMS[self.form][1](self.folder / self.names[-1])
 
 
+def _is_ours(manifest: Path) -> bool:
+    """Whether a file is the manifest of triples: other folders have one of that name, a run's dataset among them."""
+    try:
+        told = json.loads(manifest.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(told, dict) and {"mapping", "files", "derived"} <= told.keys()
+
+
 def _refuse_filled(out: Path, force: bool) -> None:
     """Only what was written here may be replaced, and only if the user says so."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    if not (out / MANIFEST).is_file():
+    if not _is_ours(out / MANIFEST):
         raise InputError(f"{out} is there already, and no triples of ours: choose another folder")
     if not force:
         raise InputError(f"{out} is there already; ‹force=True› replaces it, or choose another folder")

@@ -24,6 +24,7 @@ LONGEST = 5.0  # seconds of the processor
 
 RULES = """Author(x) <- person(id: x, "odd name": "a \\"b"), paper(by: x, year: 1999)
 p(x, y) <- t(a: x, b: y), y = "u" ++ a
+q(x, y) <- t(a: x, b: y), y <> "9999-12-31"
 """
 PAIR = """name=Q1
 sql=SELECT id, name FROM person WHERE name LIKE 'A%'
@@ -35,10 +36,10 @@ MAPPING = """@prefix rr: <http://www.w3.org/ns/r2rml#> .
   rr:class <http://x.org/P> ] ;
   rr:predicateObjectMap [ rr:predicate <http://x.org/p> ; rr:objectMap [ rr:column "a" ] ] .
 """
-DECISIONS = "id,when,term,said,arg1,arg2,rules,about\n1,2020-01-01T00:00:00Z,Item,holds,11,,,\n"
+DECISIONS = "id,when,term,said,arg1,arg2,rule,about\n1,2020-01-01T00:00:00Z,Item,holds,11,,,\n"
 TOML = 'db = "shop.duckdb"\nontology = "shop.ttl"\nexamples = ["facts.csv"]\n[iri]\nItem = "http://x.org/{}"\n'
 URLS = ("postgresql://me:secret@host:5432/db?sslmode=require", "duckdb:///a/b.duckdb", "sqlite:///x.sqlite",
-        "mysql://u@h/d?unix_socket=/x", "parquet:folder", "csv:folder")  # fmt: skip
+        "mysql://u@h/d?unix_socket=/x", "parquet:folder", "csv:folder", "spark:folder?master=local[2]")  # fmt: skip
 
 
 def _file(read: Callable[[Path], object], name: str, place: Path) -> Callable[[str], object]:

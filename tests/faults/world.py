@@ -88,7 +88,8 @@ class World:
         """A folder in which a stage has ended well; not to be written to."""
         place = self._folder / f"after {name}"
         if not place.exists():
-            shutil.copytree(self.before(name), fresh := place.with_name("making"), symlinks=True)
+            shutil.rmtree(fresh := place.with_name("making"), ignore_errors=True)  # of one that failed
+            shutil.copytree(self.before(name), fresh, symlinks=True)
             ended = command(STAGES[name].words, fresh)
             assert ended.code == 0, ended
             self.steps[name] = ended.steps

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 from ruleminer.problem.ontology import Ontology, Property, PropertyKind
-from ruleminer.proposals.decide import Decision, _turned, decide
+from ruleminer.proposals.decide import Decision, _sure, _turned, decide
+from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.pool import CandidateSet, pool_of
 from ruleminer.proposals.prior import Prior, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -118,3 +121,9 @@ def test_the_inverse_of_what_examples_decide_is_decided_with_it() -> None:
     assert [rule_text(one) for one in turned.rules] == ["memberOf(x, y) <- joins(club: y, member: x), member(id: x)"]
     assert "inverse of hasMember" in turned.reasons[0]
     assert _turned(ontology.find("hasMember"), {}, ontology) is None
+
+
+def test_a_class_that_gave_way_to_another_is_no_surer_than_both_are_together() -> None:
+    body = Body(parse_rule("C(x) <- t(id: x)"))
+    belief = SimpleNamespace(bodies=(body,), same=np.array([0]), probabilities=np.array([0.8]), settled=0.5)
+    assert _sure([cast(Belief, belief)], [body]) == pytest.approx(0.4)

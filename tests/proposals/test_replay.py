@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import pytest
 
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, UserDecision, append_decisions, read_decisions, same_space
+from ruleminer.proposals.entity_texts import EntityTexts
+from ruleminer.proposals.replay import _is_same
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Place
 from ruleminer.run import Run
 from tests.proposals.conftest import Extracted
 
@@ -186,3 +190,14 @@ def test_two_hundred_decisions_replayed_give_the_same_mapping(own_library: Extra
     Run(again).decisions.write_bytes(Run(own_library.run).decisions.read_bytes())
     propose_mappings(ProposeRequest(run=again))
     assert [(again / "proposals" / name).read_bytes() for name in files] == first
+
+
+def test_a_fact_told_with_its_table_is_the_example_of_that_key() -> None:
+    artist, album = Place("Artist", "id"), Place("Album", "id")
+    texts = cast(EntityTexts, SimpleNamespace(told={"Artist:1": (artist, "1")}.get))
+    assert _is_same(("Artist:1", "x"), ("1", "x"), (artist, None), texts)
+    assert _is_same(("Artist:1", "x"), ("1", "x"), (), texts)
+    assert _is_same(("1", "x"), ("1", "x"), (album, None), texts)
+    assert not _is_same(("Artist:1", "x"), ("1", "x"), (album, None), texts)
+    assert not _is_same(("Artist:1", "x"), ("2", "x"), (artist, None), texts)
+    assert not _is_same(("Artist:1",), ("1", "x"), (artist, None), texts)

@@ -28,6 +28,7 @@ def test_the_canonical_rule_is_its_own_canonical_rule(rule: Rule) -> None:
     once = canonical(rule)
     assert canonical(once) == once
     assert parse_rule(rule_text(once)) == once
+    assert len(once.exclusions) == len(rule.exclusions)
 
 
 def test_rules_of_a_file_follow_each_other_over_line_breaks_and_comments() -> None:

@@ -267,6 +267,7 @@ def _told(delivery: Delivery) -> set[tuple[Any, ...]]:
     [
         "WITH a AS (SELECT 1) INSERT INTO customer SELECT * FROM a",
         "SELECT TRANSFORM(id) USING 'cat' AS (x) FROM customer",
+        "SELECT TRANSFORM(id) USING r'cat' AS (x) FROM customer",
         "SELECT * FROM parquet.`/etc/passwd`",
         "SELECT 1; SELECT 2",
         "DROP TABLE customer",

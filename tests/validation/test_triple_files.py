@@ -121,6 +121,7 @@ def test_the_command_line_writes_a_runs_mapping(run: Run, tmp_path: Path) -> Non
         (("nothing.ttl", "--db", "people.duckdb", "--out", "out"), "nothing.ttl"),
         (("folder", "--db", "people.duckdb", "--out", "out"), "has no proposals"),
         (("people.ttl", "--db", "people.duckdb", "--out", "folder", "--force"), "no triples of ours"),
+        (("people.ttl", "--db", "people.duckdb", "--out", "folder/dataset", "--force"), "no triples of ours"),
         (("broken.ttl", "--db", "people.duckdb", "--out", "out"), "no column city"),
     ],
 )
@@ -131,6 +132,8 @@ def test_what_cannot_be_done_is_one_line_and_leaves_nothing(
     (tmp_path / "broken.ttl").write_text(PEOPLE.replace('"http://e/town/{town}"', '"http://e/town/{city}"'), "utf-8")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "mine.txt").write_text("mine", "utf-8")
+    (tmp_path / "folder" / "dataset").mkdir()
+    (tmp_path / "folder" / "dataset" / "manifest.json").write_text('{"format": 1}', "utf-8")
     before = sorted(path.name for path in tmp_path.rglob("*"))
     done = run("materialise", *words, "--quiet")
     assert done.code == 2

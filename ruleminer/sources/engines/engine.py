@@ -21,7 +21,7 @@ ROWS_PER_BATCH = 100_000
 
 Parameters = Sequence[object] | None
 
-_SECRET = re.compile(r"pass|pwd|token|secret|key$|credential", re.IGNORECASE)
+_SECRET = re.compile(r"pass|pwd|token|secret|key(?![a-z])|credential", re.IGNORECASE)
 """Options of a URL whose values nobody may see."""
 
 ROLE = "role"

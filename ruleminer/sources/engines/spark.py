@@ -384,7 +384,8 @@ def _refuse_others(sql: str) -> None:
     except SqlglotError as error:
         raise DatabaseError(f"cannot read this SQL: {one_line(error)}") from None
     for token, behind in zip(tokens, [*tokens[1:], None], strict=True):
-        calls = token.token_type is TokenType.USING and behind is not None and behind.token_type is TokenType.STRING
+        named = behind is not None and behind.token_type is TokenType.L_PAREN  # the columns of a JOIN
+        calls = token.token_type is TokenType.USING and not named
         if token.token_type in _WRITING or calls:
             raise DatabaseError(f"not a query: {one_line(sql)[:80]}")
 
