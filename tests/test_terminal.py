@@ -17,7 +17,7 @@ from tests.proposals.report.made_up import proposal, proposals
 
 
 def summary(*gaps: Gap, **manifest: Any) -> DatasetSummary:
-    return DatasetSummary(3, 2, 1, (), gaps, manifest)
+    return DatasetSummary(3, 2, 1, (), gaps, manifest, {})
 
 
 def test_a_wrong_example_is_told_with_its_value() -> None:

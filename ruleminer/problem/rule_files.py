@@ -1,7 +1,7 @@
 """Files of rules, as `mapping.rules` is one: read, and held against an ontology and a schema.
 
-Whoever reads such a file asks here: `--start`, `export`, `diff`, the demo. What to do with a rule that does not fit is
-theirs to say.
+Whoever reads such a file asks here: a review that starts from one, `export`, `diff`, the demo. What to do with a rule
+that does not fit is theirs to say.
 """
 
 from __future__ import annotations

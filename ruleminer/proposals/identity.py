@@ -77,7 +77,7 @@ class IdentityPolicy:
     def lines(self) -> list[str]:
         """The policy for people: a line per space in use, then what took a decision; first what nobody decided."""
         ours = any(space.template.startswith(NOBODY) for space in self.spaces) and self.base == NOBODY
-        unsaid = [f"IRIs start with {NOBODY}, for nobody said otherwise; --base names yours"] if ours else []
+        unsaid = [f"IRIs start with {NOBODY}, for nobody said otherwise: choose a base of your own"] if ours else []
         return unsaid + [space.line() for space in self.spaces] + list(self.notes)
 
     def to_json(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ruleminer.proposals.ranking import Ranker
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
 from ruleminer.sources.database import open_database
+from ruleminer.structure.structure import learn_structure
 from tests.proposals.worlds import ontology_of_classes
 
 RULES = {
@@ -49,7 +50,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trials]:
     truth = {name: frozenset((str(f),) for f in FACTS[rows]) for name, rows in CLASSES.items()}
     known = {name: [candidates(f) for f in FACTS[rows]] for name, rows in CLASSES.items()}
     with open_database(f"duckdb:///{path}") as database:
-        yield Trials(World(ontology, truth, known), Measure(ontology, Derivations(database)))
+        yield Trials(World(ontology, truth, known), Measure(ontology, Derivations(database, learn_structure(database))))
 
 
 def test_with_enough_examples_every_predicate_is_exact(trials: Trials) -> None:

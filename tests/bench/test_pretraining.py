@@ -14,6 +14,7 @@ from ruleminer.learn.scoring import RuleScorer
 from ruleminer.proposals.pool import CandidateSet
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
+from ruleminer.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +62,11 @@ def test_a_model_learns_from_the_corpus_and_goes_on_after_a_stop(
         with pytest.raises(KeyboardInterrupt):
             train_on_corpus(corpus, tmp_path / "run", options)
     assert not is_trained(tmp_path / "run")
-    tokens = tmp_path / "run" / "model" / "tokens.model"
-    before = tokens.stat().st_mtime_ns
+    tokens = Run(tmp_path / "run").training / "tokens.model"
+    before = tokens.read_bytes(), tokens.stat().st_mtime_ns
     went_on = train_on_corpus(corpus, tmp_path / "run", options)
-    assert tokens.stat().st_mtime_ns == before  # a new training would write it anew
+    kept = Run(tmp_path / "run").model / "tokens.model"
+    assert (kept.read_bytes(), kept.stat().st_mtime_ns) == before  # a new training would write it anew
     assert is_trained(tmp_path / "run")
     assert went_on.p_pos == train_on_corpus(corpus, tmp_path / "anew", options).p_pos
     scorer = RuleScorer.of_run(tmp_path / "run")

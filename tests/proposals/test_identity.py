@@ -51,7 +51,7 @@ ONTOLOGY = """
 :about a rdf:Property ; schema:rangeIncludes :Person, schema:Text .
 """
 BASE = "http://example.org/data/"
-UNSAID = f"IRIs start with {BASE}, for nobody said otherwise; --base names yours"
+UNSAID = f"IRIs start with {BASE}, for nobody said otherwise: choose a base of your own"
 
 
 @pytest.fixture(scope="module")

@@ -278,7 +278,7 @@ def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_
     people: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_review(ProposeRequest(run=people)) as session:
-        some = session.hypotheses("Author")
+        some = session.hypotheses("Person")
         tries = []
 
         def late(self: Derivations, *asked: object) -> list[Fact]:
@@ -291,11 +291,11 @@ def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_
             patched.setattr(Derivations, "difference", late)
             patched.setattr(Derivations, "sample", late)
             patched.setattr(Derivations, "coverage", lambda self, asked: [None] * len(asked))
-            question = session.question("Author")
+            question = session.question("Person")
             assert isinstance(question, NoQuestion)
             assert "could not tell in time" in question.reason
             before = len(tries)
-            session.question("Author")
+            session.question("Person")
             assert len(tries) == before, "each is tried once"
             assert session.replay.derived(rule, [fact]) == [False]
         session.say(UserDecision("Paper", Said.UNKNOWN, ("3",)))
