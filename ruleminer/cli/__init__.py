@@ -25,7 +25,9 @@ from ruleminer.errors import NoteWarning, printable
 
 __all__ = ["app", "exporting", "initialising", "main", "materialising", "pretraining", "review", "validating"]
 
-_INTERRUPTED = "interrupted; extract, propose-mappings and bench go on when they are run again, train with --resume\n"
+_INTERRUPTED = (
+    "interrupted; extract, draft, propose-mappings and bench go on when they are run again, train with --resume\n"
+)
 
 app.add_typer(scenarios.app, name="scenario")
 app.add_typer(stages.datasets, name="dataset")

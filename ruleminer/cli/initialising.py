@@ -24,7 +24,7 @@ def init(
     exclude: ExcludeOption = None,
     ontology: Annotated[Path | None, typer.Option(help="The ontology to publish to.")] = None,
     examples: Annotated[list[Path] | None, typer.Option(help="Facts. May be repeated.")] = None,
-    run: Annotated[Path | None, typer.Option(help="The run folder.")] = None,
+    run: Annotated[Path, typer.Option(help="The run folder.")] = Path("run"),
     links: LinksOption = None,
     iri: Annotated[list[str] | None, typer.Option("--iri", help="'Person=http://…/{}'. May be repeated.")] = None,
     base: Annotated[str | None, typer.Option(help="What the IRIs of entities start with.")] = None,
@@ -36,7 +36,7 @@ def init(
     said = Configuration(
         db=db, schema=schema, include=tuple(include or ()), exclude=tuple(exclude or ()),
         ontology=None if ontology is None else str(ontology), examples=tuple(map(str, examples or ())),
-        run=None if run is None else str(run), links=None if links is None else str(links), base=base,
+        run=str(run), links=None if links is None else str(links), base=base,
         iri=dict(_wish(text) for text in iri or ()), file=file,
     )  # fmt: skip
     if file.exists() and not force:

@@ -101,6 +101,7 @@ def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delive
         ontology=ontology,
         curve=read_curve(Run.of(request.model or run).model),
         validation=validation,
+        mapped={one.predicate for one in proposals.proposals if is_mapped(one, request.min_confidence)},
     )
     texts = {
         **mapped.texts,

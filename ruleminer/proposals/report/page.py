@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -30,8 +30,12 @@ def report_html(
     ontology: Ontology | None = None,
     curve: Sequence[CurvePoint] = (),
     validation: ValidationResult | None = None,
+    mapped: Collection[str] | None = None,
 ) -> str:
-    """The report as text; with an ontology its classes as a tree, with the curve of the model that was asked, that."""
+    """The report as text; with an ontology its classes as a tree, with the curve of the model that was asked, that.
+
+    `mapped` names the terms whose rules are in the mapping, if these are not just those with examples.
+    """
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("report.css", "report.js"))
     pages = pages_of(proposals, validation.queries if validation else ())
@@ -40,7 +44,7 @@ def report_html(
         policy=_policy(style, script),
         proposals=proposals,
         source=formats.source_lines(proposals.source),
-        summary=summary_of(proposals, pages),
+        summary=summary_of(proposals, pages, mapped),
         trusts=list(Trust),
         pages=pages,
         anchors={page.proposal.predicate: page.anchor for page in pages},

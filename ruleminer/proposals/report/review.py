@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -66,7 +66,7 @@ class Summary:
     """The figures on top of the report."""
 
     predicates: int
-    proposed: int
+    proposed: int  # that are in the mapping
     rules: int
     unions: int
     facts: int | None
@@ -93,7 +93,7 @@ def pages_of(proposals: Proposals, queries: Iterable[QueryResult] = ()) -> tuple
     taken: set[str] = set()
     pages = []
     for proposal in sorted(proposals.proposals, key=_doubt):
-        certainty = None
+        certainty = proposal.confidence if proposal.status is Status.GUESSED else None
         if proposal.status is Status.PROPOSED:
             certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
         pages.append(
@@ -111,10 +111,14 @@ def pages_of(proposals: Proposals, queries: Iterable[QueryResult] = ()) -> tuple
     return tuple(pages)
 
 
-def summary_of(proposals: Proposals, pages: Sequence[Page]) -> Summary:
-    """The figures of all pages together."""
+def summary_of(proposals: Proposals, pages: Sequence[Page], mapped: Collection[str] | None = None) -> Summary:
+    """The figures of all pages together; `mapped` names the terms of the mapping, if not just those with examples."""
     proposed = proposals.proposed
-    certainties = [page.certainty for page in pages if page.certainty is not None]
+    if mapped is not None:
+        proposed = tuple(one for one in proposals.proposals if one.predicate in mapped)
+    names = {one.predicate for one in proposed}
+    mean_over = [page for page in pages if page.proposal.predicate in names]
+    certainties = [page.certainty for page in mean_over if page.certainty is not None]
     sizes = [proposal.derives for proposal in proposed if proposal.derives is not None]
     trusts = Counter(page.trust for page in pages)
     return Summary(
@@ -163,8 +167,10 @@ def _doubt(proposal: Proposal) -> tuple[int, float, str]:
 
 
 def _trust(proposal: Proposal, certainty: float | None) -> Trust:
+    if proposal.status is Status.GUESSED:
+        return Trust.GUESSED
     if certainty is None:
-        return Trust.GUESSED if proposal.status is Status.GUESSED else Trust.NOTHING
+        return Trust.NOTHING
     return Trust.SURE if certainty >= _SURE else Trust.LIKELY if certainty >= _LIKELY else Trust.DOUBTFUL
 
 

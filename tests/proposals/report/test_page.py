@@ -13,7 +13,7 @@ from importlib.resources import files
 import pytest
 
 from ruleminer.proposals.proposal import Status
-from ruleminer.proposals.report import report_html
+from ruleminer.proposals.report import formats, report_html
 from tests.proposals.report.made_up import bare, everything, evidence, proposal, proposals, with_texts
 from tests.proposals.report.markup import Markup
 
@@ -211,3 +211,12 @@ def test_rankers_that_are_in_agreement_are_said_to_be() -> None:
     one = proposal("Author")
     one = replace(one, choices=tuple(replace(choice, rules=one.proposed_rules) for choice in one.choices))
     assert "all agree" in report_html(proposals(one))
+
+
+def test_what_was_drafted_into_the_mapping_is_counted_and_says_how_sure_it_is() -> None:
+    drafted = replace(proposal("A", positives=0), status=Status.GUESSED, confidence=0.83)
+    left = replace(proposal("B", positives=0), status=Status.GUESSED, confidence=0.2)
+    page = report_html(proposals(drafted, left), mapped={"A"})
+    assert "<b>1<small> of 2</small></b>classes and properties mapped" in page
+    assert "Mapping rules drafted without examples" in page
+    assert formats.share(0.83) in page
