@@ -28,7 +28,8 @@ def load_scorer(request: ProposeRequest, dataset: Dataset, notes: list[str]) -> 
     """The model that the user names, or the run's own; None if there is none that can be used, with a note why."""
     home = Run.of(request.model or request.run)
     if request.model is None and not home.model.is_dir():
-        notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
+        if dataset.candidates.num_rows:  # else there is nothing to learn from
+            notes.append(f"no model in {request.run}: the neural ranker is left out (`ruleminer train {request.run}`)")
         return None
     if request.model is not None and not home.has_model:
         raise InputError(

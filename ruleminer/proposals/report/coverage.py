@@ -20,6 +20,7 @@ class Leaf:
     name: str
     anchor: str
     trust: Trust
+    mapped: bool
     depth: int = 0
 
 
@@ -43,7 +44,7 @@ class Coverage:
     @property
     def proposed(self) -> int:
         """How many are part of the mapping."""
-        return sum(leaf.trust not in (Trust.GUESSED, Trust.NOTHING) for leaf in self.leaves)
+        return sum(leaf.mapped for leaf in self.leaves)
 
 
 def coverage_of(pages: Sequence[Page], ontology: Ontology | None) -> tuple[Coverage, ...]:
@@ -57,7 +58,8 @@ def coverage_of(pages: Sequence[Page], ontology: Ontology | None) -> tuple[Cover
     known = {term.iri for term in ontology.terms} if ontology is not None else set()
     for page in pages:
         if page.proposal.iri not in known:
-            kinds.setdefault(page.proposal.kind, []).append(Leaf(page.proposal.predicate, page.anchor, page.trust))
+            leaf = Leaf(page.proposal.predicate, page.anchor, page.trust, page.mapped)
+            kinds.setdefault(page.proposal.kind, []).append(leaf)
     for kind, leaves in kinds.items():
         if kind != "class" or ontology is None:
             leaves.sort(key=lambda leaf: (leaf.name.casefold(), leaf.name))
@@ -84,7 +86,9 @@ def _tree(classes: Sequence[OntologyClass], by_iri: dict[str, Page]) -> list[Lea
 
 def _leaf(term: OntologyClass | Property, by_iri: dict[str, Page], depth: int = 0) -> Leaf:
     page = by_iri.get(term.iri)
-    return Leaf(term.name, page.anchor if page else "", page.trust if page else Trust.NOTHING, depth)
+    if page is None:
+        return Leaf(term.name, "", Trust.NOTHING, False, depth)
+    return Leaf(term.name, page.anchor, page.trust, page.mapped, depth)
 
 
 def _kind(term: Property) -> str:

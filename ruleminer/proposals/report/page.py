@@ -38,13 +38,13 @@ def report_html(
     """
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("report.css", "report.js"))
-    pages = pages_of(proposals, validation.queries if validation else ())
+    pages = pages_of(proposals, validation.queries if validation else (), mapped)
     page = environment.get_template("report.html").render(
         title=title,
         policy=_policy(style, script),
         proposals=proposals,
         source=formats.source_lines(proposals.source),
-        summary=summary_of(proposals, pages, mapped),
+        summary=summary_of(proposals, pages),
         trusts=list(Trust),
         pages=pages,
         anchors={page.proposal.predicate: page.anchor for page in pages},

@@ -54,6 +54,7 @@ class Page:
     agreeing: tuple[bool, ...]  # for each ranker's choice: is it the proposal?
     remarks: tuple[str, ...]
     query: QueryResult | None  # the query pair that asks for this predicate, if it was validated
+    mapped: bool  # whether its rules are in the mapping
 
     @property
     def rankers_differ(self) -> bool:
@@ -87,8 +88,15 @@ class Agreement:
     negatives_hit: int
 
 
-def pages_of(proposals: Proposals, queries: Iterable[QueryResult] = ()) -> tuple[Page, ...]:
-    """All predicates, in the order a reviewer needs: least certain first, then guesses, then what has no rule."""
+def pages_of(
+    proposals: Proposals, queries: Iterable[QueryResult] = (), mapped: Collection[str] | None = None
+) -> tuple[Page, ...]:
+    """All predicates, in the order a reviewer needs: least certain first, then guesses, then what has no rule.
+
+    `mapped` names those whose rules are in the mapping, if these are not just those with examples.
+    """
+    if mapped is None:
+        mapped = {one.predicate for one in proposals.proposed}
     asked = {query.target: query for query in reversed(tuple(queries)) if query.target}
     taken: set[str] = set()
     pages = []
@@ -106,19 +114,16 @@ def pages_of(proposals: Proposals, queries: Iterable[QueryResult] = ()) -> tuple
                 tuple(proposal.agrees(choice) for choice in proposal.choices),
                 _remarks(proposal),
                 asked.get(proposal.predicate),
+                proposal.predicate in mapped,
             )
         )
     return tuple(pages)
 
 
-def summary_of(proposals: Proposals, pages: Sequence[Page], mapped: Collection[str] | None = None) -> Summary:
-    """The figures of all pages together; `mapped` names the terms of the mapping, if not just those with examples."""
-    proposed = proposals.proposed
-    if mapped is not None:
-        proposed = tuple(one for one in proposals.proposals if one.predicate in mapped)
-    names = {one.predicate for one in proposed}
-    mean_over = [page for page in pages if page.proposal.predicate in names]
-    certainties = [page.certainty for page in mean_over if page.certainty is not None]
+def summary_of(proposals: Proposals, pages: Sequence[Page]) -> Summary:
+    """The figures of all pages together."""
+    proposed = [page.proposal for page in pages if page.mapped]
+    certainties = [page.certainty for page in pages if page.mapped and page.certainty is not None]
     sizes = [proposal.derives for proposal in proposed if proposal.derives is not None]
     trusts = Counter(page.trust for page in pages)
     return Summary(
