@@ -7,7 +7,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +168,8 @@ class DuckDB:
             try:
                 self._connection.close()
             except duckdb.ResourceInUseException:
-                self._connection.interrupt()
+                with suppress(duckdb.ConnectionException):  # closed by now
+                    self._connection.interrupt()
                 time.sleep(0.05)
             else:
                 return
