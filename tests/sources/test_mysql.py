@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pymysql
 import pytest
 from sqlalchemy.engine import make_url
 
@@ -196,21 +194,14 @@ def test_a_slow_statement_is_stopped_on_the_server(empty_mariadb: str) -> None:
         assert list(database.rows(running)) == [(0,)]
 
 
-@pytest.mark.xfail(strict=False, reason="in whole runs the stream has ended without an error; why is not known yet")
 def test_a_lost_connection_is_told_and_the_next_query_works(empty_mariadb: str) -> None:
     digits = " UNION ALL ".join(f"SELECT {digit} AS i" for digit in range(10))
-    many = f"WITH d AS ({digits}) SELECT a.i, repeat('x', 500) FROM d a, d b, d c, d e, d f, d g"
+    many = f"WITH d AS ({digits}) SELECT connection_id(), repeat('x', 500) FROM d a, d b, d c, d e, d f, d g"
     with open_database(empty_mariadb) as database:
         stream = database.rows(many)
-        next(stream)
+        number, _ = next(stream)  # not by the list of connections: the server leaves out what it is busy with
         with connect(make_url(empty_mariadb)) as owner, owner.cursor() as cursor:
-            others = "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND db = database()"
-            until = time.monotonic() + 10
-            while cursor.execute(others) and time.monotonic() < until:  # a server may take a moment to let them go
-                for (number,) in cursor.fetchall():
-                    with suppress(pymysql.Error):
-                        cursor.execute(f"KILL {number}")
-                time.sleep(0.05)
+            cursor.execute(f"KILL {number}")
         with pytest.raises(ConnectionLostError, match="try again"):  # lost, or stopped if the server could still say so
             for _ in stream:
                 pass
