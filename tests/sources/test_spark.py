@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import signal
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -39,14 +39,15 @@ from ruleminer.rules.transformations import TRANSFORMATIONS, transformed
 from ruleminer.rules.values import Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.engines.spark_session import java_problem
 from ruleminer.sources.foreign_sql import caged
 from ruleminer.structure.files import read_structure
 from tests.command_line import Run
 from tests.rules.test_dialects import LEXICAL_FORMS, ODD_TEXTS
 from tests.rules.test_transformations import WORDS
 
-if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-    pytest.skip("no Java runtime here (Debian's openjdk-17-jre-headless)", allow_module_level=True)
+if problem := java_problem():
+    pytest.skip(problem, allow_module_level=True)
 pytest.importorskip("pyspark", reason="pyspark is not installed (the extra spark)")
 
 pytestmark = [pytest.mark.slow, pytest.mark.live]
@@ -309,6 +310,25 @@ def test_a_url_that_cannot_be_meant_is_told(url: str, told: str, tmp_path: Path,
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatabaseError, match=told):
         open_database(url)
+
+
+@pytest.mark.parametrize(("said", "told"), [('openjdk version "11.0.2"', "is 11"), ('version "1.8.0_1"', "is 8")])
+def test_an_old_java_is_told(said: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{said}' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert java_problem().endswith(told)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    assert "none was found in JAVA_HOME" in java_problem()
+
+
+def test_another_master_is_refused_in_every_thread(shop: Path) -> None:
+    with open_database(f"spark:{shop}/lake"), ThreadPoolExecutor(1) as pool:
+        opened = pool.submit(open_database, f"spark:{shop}/lake?master=local[7]")
+        with pytest.raises(DatabaseError, match=r"not with spark\.master"):
+            opened.result()
 
 
 def _kill_java() -> None:

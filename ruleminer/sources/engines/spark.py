@@ -11,16 +11,11 @@ statement under way fails, and the next starts another.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
-import shutil
-import tempfile
 import threading
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import reduce
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,20 +38,15 @@ from ruleminer.sources.engines.engine import (
     streamed,
     without_password,
 )
-from ruleminer.sources.engines.folder import SUFFIXES, file_tables
+from ruleminer.sources.engines.folder import file_tables
+from ruleminer.sources.engines.spark_files import format_of, make_view
+from ruleminer.sources.engines.spark_session import OPTIONS, connected, forget_dead, is_alive, option_text, started
 from ruleminer.sources.schema import Column, Table, quote_identifier
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as Column_
-    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
-_OPTIONS = ("master", "schema", "format")
-_STARTED = {  # what a Java process is started with
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
-_LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _SETTINGS = {  # of our own session: values are read as texts, and names are quoted as everywhere
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
@@ -68,16 +58,7 @@ _SETTINGS = {  # of our own session: values are read as texts, and names are quo
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
 _WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
-_GLOBBED = re.compile(r"([\[\]{}*?\\])")
-_READINGS = {  # of a column of CSV, in the order in which they are tried, with how such texts look
-    "boolean": "(?i)^(true|false)$",
-    "bigint": "^[+-]?(0|[1-9][0-9]*)$",
-    "double": "^[+-]?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$",
-    "date": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "timestamp_ntz": "^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?$",
-}
 _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
-_JAVA = "Spark needs a Java runtime, 17 or later (Debian: openjdk-17-jre-headless)"
 
 # Spark does not say of its functions what they do, and some call Java or read files.
 _ALLOWED = frozenset(
@@ -97,7 +78,6 @@ _ALLOWED = frozenset(
     try_to_timestamp typeof ucase unbase64 unhex union unix_timestamp upper url_encode url_decode using values varchar
     variance week weekday when where with year zip_with""".split()  # noqa: SIM905
 )
-_starting = threading.Lock()
 
 
 class Spark:
@@ -110,18 +90,18 @@ class Spark:
         self._shown = without_password(url)
         self._is_remote = url.drivername == "sc"
         self._folder = Path(url.database) if url.database and not self._is_remote else None
-        self._schema = _text(url.query.get("schema"))
+        self._schema = option_text(url.query.get("schema"))
         self._known: SparkSession | None = None
         if self._folder is not None and not self._folder.is_dir():
             raise DatabaseError(f"no such folder: {self._folder}")
         for option in url.query:
-            if not self._is_remote and option not in _OPTIONS and not option.startswith("spark."):
+            if not self._is_remote and option not in OPTIONS and not option.startswith("spark."):
                 raise DatabaseError(
-                    f"{self._shown}: options of the URL may be {', '.join(_OPTIONS)} and spark.…, not {option}"
+                    f"{self._shown}: options of the URL may be {', '.join(OPTIONS)} and spark.…, not {option}"
                 )
         self._views: dict[str, tuple[str, list[Path]]] = {}
         if self._folder is not None:
-            kind = _format(self._folder, _text(url.query.get("format")))
+            kind = format_of(self._folder, option_text(url.query.get("format")))
             self._views = {name: (kind, files) for name, files in file_tables(kind, self._folder).items()}
         self._session()
 
@@ -231,13 +211,15 @@ class Spark:
         return self._known
 
     def _opened(self) -> SparkSession:
-        session = _connected(self._url) if self._is_remote else _started(self._url).newSession()
-        own = {name: _text(value) or "" for name, value in self._url.query.items() if name.startswith("spark.sql.")}
+        session = connected(self._url) if self._is_remote else started(self._url).newSession()
+        own = {
+            name: option_text(value) or "" for name, value in self._url.query.items() if name.startswith("spark.sql.")
+        }
         for name, value in {**own, **_SETTINGS}.items():
             session.conf.set(name, value)
         for name, (kind, files) in self._views.items():
             try:
-                _view(session, kind, files, name)
+                make_view(session, kind, files, name)
             except Exception as error:
                 raise DatabaseError(f"{files[0]}: cannot be read: {self._told(error)}") from None
         if self._schema is not None:
@@ -255,7 +237,7 @@ class Spark:
                 yield
         except (PySparkException, Py4JError, OSError, EOFError, pa.ArrowException) as error:
             gone = isinstance(error, Py4JNetworkError | OSError | EOFError) or "UNAVAILABLE" in str(error)
-            if gone or (not self._is_remote and not _is_alive()):
+            if gone or (not self._is_remote and not is_alive()):
                 self._forget(session)
                 raise ConnectionLostError(f"the connection to {self._shown} was lost; try again") from None
             raise DatabaseError(f"{self._shown}: {self._told(error)}") from None
@@ -276,105 +258,12 @@ class Spark:
         if self._known is session:
             self._known = None
         if not self._is_remote:
-            _forget_dead()
+            forget_dead()
 
     def _told(self, error: object) -> str:
         text = getattr(error, "getMessage", lambda: None)() or str(error)
         reason = re.split(r"\n== SQL|\n\tat |; line \d|\nJVM stacktrace", text.strip(), maxsplit=1)[0]
         return scrubbed(one_line(reason), self._url)
-
-
-def _started(url: URL) -> SparkSession:
-    """A session of this process, whose Java process is started by the first who asks."""
-    session_of = _pyspark_session()
-    if not os.environ.get("JAVA_HOME") and shutil.which("java") is None:
-        raise DatabaseError(f"{_JAVA}; none was found")
-    master = _text(url.query.get("master")) or "local[*]"
-    own = {name: _text(value) or "" for name, value in url.query.items() if name.startswith("spark.")}
-    with _starting:
-        _forget_dead()
-        known = session_of.getActiveSession()
-        if known is not None:
-            _refuse_changes(known, {"spark.master": _text(url.query.get("master")), **own})
-            return known
-        builder = session_of.builder.master(master).appName("ruleminer")
-        local = _LOCAL if master.startswith("local") else {}
-        nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
-        for name, value in {**_STARTED, **nowhere, **local, **own}.items():
-            builder = builder.config(name, value)
-        with _quiet():
-            session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("OFF")
-        return session
-
-
-def _refuse_changes(session: SparkSession, wanted: Mapping[str, str | None]) -> None:
-    """A process has one Java process, which is as it was started; only what is Spark SQL's can be set for us alone."""
-    running = session.sparkContext.getConf()
-    for name, value in wanted.items():
-        if value is not None and not name.startswith("spark.sql.") and running.get(name) != value:
-            raise DatabaseError(f"Spark runs in this process already, and not with {name}={value}")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what a Java process says of itself from the terminal: it has our stderr for as long as it lives."""
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as said:
-        os.dup2(said.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-
-
-def _connected(url: URL) -> SparkSession:
-    session_of = _pyspark_session()
-    options = "".join(f";{name}={_text(value)}" for name, value in url.query.items() if name not in _OPTIONS)
-    user = f";user_id={url.username}" if url.username else ""
-    place = f"sc://{url.host or 'localhost'}:{url.port or 15002}/{options}{user}"
-    session: SparkSession = session_of.builder.remote(place).create()
-    return session
-
-
-def _pyspark_session() -> type[SparkSession]:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise DatabaseError("Spark needs pyspark: pip install 'ruleminer[spark]'") from None
-    # Both print stack traces of what we tell in one line; py4j by the root of all loggers.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    logging.getLogger().addFilter(_is_no_lost_connection)
-    return SparkSession
-
-
-def _is_no_lost_connection(record: logging.LogRecord) -> bool:
-    return record.module not in ("java_gateway", "clientserver")
-
-
-def _is_alive() -> bool:
-    """Whether the Java process that this process started is there."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
-    process = getattr(gateway, "proc", None)
-    return gateway is None or process is None or process.poll() is None
-
-
-def _forget_dead() -> None:
-    """Let pyspark start another Java process where the one that it knows is gone."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    if _is_alive():
-        return
-    with suppress(Exception):
-        SparkContext._gateway.shutdown()  # type: ignore[union-attr]
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    SparkSession._instantiatedSession = None
 
 
 def _refuse_others(sql: str) -> None:
@@ -388,65 +277,6 @@ def _refuse_others(sql: str) -> None:
         calls = token.token_type is TokenType.USING and not named
         if token.token_type in _WRITING or calls:
             raise DatabaseError(f"not a query: {one_line(sql)[:80]}")
-
-
-def _view(session: SparkSession, kind: str, files: list[Path], name: str) -> None:
-    places = [_GLOBBED.sub(r"\\\1", str(file.resolve())) for file in files]
-    # Sub-folders called column=value are no columns to the other engines, either.
-    reader = session.read.option("recursiveFileLookup", "true")
-    if kind == "parquet":
-        frame = reader.option("mergeSchema", "true").parquet(*places)
-    else:
-        frame = _typed(_texts(reader, places))
-    frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
-
-
-def _texts(reader: DataFrameReader, places: list[str]) -> DataFrame:
-    """CSV files as they stand, those with other columns, too; the first line has the names."""
-    separators = {"\t" if re.search(r"[.]tsv([.]gz)?$", place.lower()) else "," for place in places}
-    if len(separators) > 1:
-        raise DatabaseError("its files are separated by commas and by tabs")
-    options = {"header": "true", "inferSchema": "false", "multiLine": "true", "quote": '"', "escape": '"'}
-    reader = reader.options(**options, sep=separators.pop())
-    frames = [reader.csv(place) for place in places]
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-
-
-def _typed(frame: DataFrame) -> DataFrame:
-    """Texts as what all of them in a column can be read as; a number with a leading zero (007) is a code."""
-    from pyspark.sql import functions as f
-
-    def fits(column: str, pattern: str, sql_type: str) -> Column_:
-        value = f.col(_quoted(column))
-        return f.count(value) == f.count(f.when(value.rlike(pattern) & value.try_cast(sql_type).isNotNull(), 1))
-
-    asked = [fits(column, pattern, sql_type) for column in frame.columns for sql_type, pattern in _READINGS.items()]
-    filled = [f.count(f.col(_quoted(column))) > 0 for column in frame.columns]
-    answer = list(frame.agg(*(one.alias(f"a{n}") for n, one in enumerate([*filled, *asked]))).first() or ())
-    selected = []
-    for number, column in enumerate(frame.columns):
-        start = len(filled) + number * len(_READINGS)
-        readings = zip(_READINGS, answer[start : start + len(_READINGS)], strict=True)
-        sql_type = next((name for name, fit in readings if fit and answer[number]), "string")
-        selected.append(f.col(_quoted(column)).cast(sql_type).alias(column))
-    return frame.select(*selected)
-
-
-def _quoted(column: str) -> str:
-    return f"`{column.replace('`', '``')}`"
-
-
-def _format(folder: Path, wanted: str | None) -> str:
-    """Of which kind the files of a folder are."""
-    if wanted is not None:
-        if wanted not in SUFFIXES:
-            raise DatabaseError(f"{folder}: the format must be one of {', '.join(SUFFIXES)}, not {wanted!r}")
-        return wanted
-    names = [path.name.lower() for path in folder.rglob("*")]
-    kinds = [kind for kind, suffixes in SUFFIXES.items() if any(name.endswith(suffixes) for name in names)]
-    if len(kinds) > 1:
-        raise DatabaseError(f"{folder} has files of several kinds: say which with format={' or format='.join(kinds)}")
-    return kinds[0] if kinds else "parquet"
 
 
 def _sql_type(found: DataType) -> str:
@@ -473,7 +303,3 @@ def _in_utc(row: tuple[Any, ...], zoned: list[int]) -> tuple[Any, ...]:
         if isinstance(values[at], datetime):
             values[at] = values[at].astimezone(UTC)
     return tuple(values)
-
-
-def _text(value: str | tuple[str, ...] | None) -> str | None:
-    return value[-1] if isinstance(value, tuple) else value
