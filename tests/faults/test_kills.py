@@ -11,7 +11,7 @@ from tests.faults.kills import STEPWISE, check_kill
 from tests.faults.world import STAGES, World
 
 
-@pytest.mark.parametrize("name", STEPWISE)
+@pytest.mark.parametrize("name", [*STEPWISE, "review"])
 @pytest.mark.live
 def test_a_stage_that_is_killed_leaves_nothing_half_done(world: World, tmp_path: Path, name: str) -> None:
     world.whole(name)

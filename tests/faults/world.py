@@ -59,6 +59,10 @@ STAGES = {
                            ("run/proposals",)),
     "draft": Stage(("draft", *SOURCE, "--out", "run", "-q"), None, ("run/dataset", "run/proposals")),
     "review": Stage(("review", "run", "--answers", "answers.txt", "-q"), "extract", ()),
+    "materialise": Stage(("materialise", "run", "--out", "triples", "--force", "-q"), "propose-mappings", ("triples",)),
+    "extract from Spark": Stage(("extract", "--db", "spark:lake?master=local[1]", *SOURCE[2:], "--examples",
+                                 "facts.csv", "--templates", "shapes.rules", "--out", "run", "-q"), None,
+                                ("run/dataset", "run/structure.json")),
     "load": Stage(("scenario", "load", "dumped", "--db", "loaded.duckdb"), None, ()),
 }  # fmt: skip
 
@@ -111,8 +115,11 @@ class World:
 def make_world(place: Path) -> None:
     """The small problem."""
     (place / "dumped").mkdir(parents=True)
+    (place / "lake").mkdir()
     with duckdb.connect(place / "shop.duckdb") as connection:
         connection.execute(TABLES)
+        for table in ("shop", "item"):
+            connection.table(table).to_parquet(str(place / "lake" / f"{table}.parquet"))
     texts = {"shop.ttl": ONTOLOGY, "facts.csv": FACTS, "answers.txt": ANSWERS, "shapes.rules": SHAPES,
              "dumped/dump.sql": DUMP, "dumped/ontology.ttl": ONTOLOGY, "dumped/facts.csv": FACTS}  # fmt: skip
     for name, text in texts.items():
