@@ -262,7 +262,8 @@ def _fetch_pass(
 ) -> None:
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
     for index, (table, columns) in enumerate(catalog.by_table.items()):
-        if table not in done and (number == 1 or table not in whole):
+        is_empty = catalog.rows.get(table) == 0
+        if table not in done and not is_empty and (number == 1 or table not in whole):
             fetch = _Fetch(work, source, table, number, None if table in whole else wanted)
             if catalog.common_rows is None or table in whole:
                 fetch.store(columns, None)
