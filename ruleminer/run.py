@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ruleminer.errors import InputError
 from ruleminer.run_lock import lock
-from ruleminer.whole_files import remove, settle, sweep, unwritable
+from ruleminer.whole_files import is_aside, remove, settle, sweep, unwritable
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Run:
 
     @property
     def has_dataset(self) -> bool:
-        """Whether there is a dataset; they are written whole or not at all."""
-        return self.dataset.is_dir()
+        """Whether there is a dataset, or one that a killed process had moved aside and `held` puts back."""
+        return self.dataset.is_dir() or is_aside(self.dataset)
 
     @property
     def has_model(self) -> bool:

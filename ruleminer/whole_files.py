@@ -106,12 +106,15 @@ def swap(fresh: Path, place: Path) -> None:
 def settle(place: Path) -> None:
     """Put a folder back that a killed process had moved aside, or remove it where the new one is in its place."""
     old = _old(place)
-    if not os.path.lexists(old):
-        return
-    if os.path.lexists(place) or old.is_symlink():
-        remove(old)
-    else:
+    if is_aside(place):
         old.rename(place)
+    elif os.path.lexists(old):
+        remove(old)
+
+
+def is_aside(place: Path) -> bool:
+    """Whether a killed process had moved a folder aside, and nothing is in its place."""
+    return _old(place).is_dir() and not _old(place).is_symlink() and not os.path.lexists(place)
 
 
 def sweep(folder: Path) -> None:

@@ -81,6 +81,14 @@ def test_a_folder_that_was_moved_aside_is_put_back(tmp_path: Path) -> None:
     assert not old.exists()
 
 
+def test_a_dataset_that_was_moved_aside_counts_and_is_put_back_by_the_next_stage(tmp_path: Path) -> None:
+    run = Run(tmp_path / "run")
+    filled(run.folder / ".dataset.old", "old")
+    assert run.has_dataset
+    with run.held("train"):
+        assert (run.dataset / "file").read_text() == "old"
+
+
 def test_a_borrowed_folder_is_replaced_and_its_owner_keeps_it(tmp_path: Path) -> None:
     owner = filled(tmp_path / "owner", "gold")
     (tmp_path / "place").symlink_to(owner)
