@@ -223,7 +223,8 @@ def write_dataset(
                 "facts",
                 "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive, NOT positive AND NOT EXISTS (SELECT 1 "
                 "FROM given g WHERE g.predicate = f.predicate AND g.arg1 = f.arg1 AND "
-                f"g.arg2 IS NOT DISTINCT FROM f.arg2) AS drawn{named} FROM fact f ORDER BY fact",
+                f"g.arg2 IS NOT DISTINCT FROM f.arg2) AS drawn{named} FROM fact f WHERE positive IS NOT NULL "
+                "ORDER BY fact",
             ),
             ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
             ("unexplained", "SELECT fact, pos, reason FROM unexplained ORDER BY fact"),

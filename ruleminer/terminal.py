@@ -17,7 +17,7 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 
 from ruleminer.errors import printable
-from ruleminer.extraction.summary import DatasetSummary, Gap
+from ruleminer.extraction.summary import DatasetSummary, Gap, doubtful_names
 from ruleminer.problem.examples import Examples
 from ruleminer.problem.ontology import Ontology, Property
 from ruleminer.progress import Progress
@@ -210,11 +210,11 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
         lines.append(f"no rule: for {len(wrong) - _WRONG} more reasons; ruleminer dataset show has them")
     for one in summary.manifest.get("entities", ()):
         place = ("first", "second")[one["argument"] - 1]
-        also = f"; they could be names in {', '.join(one['others'])} as well" if one["others"] else ""
         lines.append(
             f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
-            f"{one['read_as']}{also}"
+            f"{one['read_as']}"
         )
+    lines += doubtful_names(summary.manifest)
     if cut := summary.manifest.get("cut_searches"):
         facts, first = sum(one["facts"] for one in cut), max(cut, key=lambda one: int(one["facts"]))
         lines.append(

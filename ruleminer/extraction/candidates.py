@@ -1,7 +1,8 @@
 """Candidates: every template's statement run, its results turned into rules, the text of each body once.
 
 Then the second arguments of properties that no rule derives all examples of are looked for in other forms
-(`published.py`). Templates that refine others come last, and only for predicates with a positive fact of which every
+(`published.py`). Before that, examples that could be read in several ways (`entities.py`) are read in one.
+Templates that refine others come last, and only for predicates with a positive fact of which every
 rule found so far derives some negative as well. Everywhere else a narrower rule would say no more, and there are very
 many of them.
 """
@@ -117,6 +118,7 @@ def _search_templates(search: _Search, templates: Sequence[Template], progress: 
         template = templates[index]
         progress("candidates", template.name, place, len(templates))
         if place == len(plain):
+            _choose_readings(work)
             if published:
                 _search_published(search, templates, done)
             _find_contradicted(work, plain)
@@ -124,8 +126,10 @@ def _search_templates(search: _Search, templates: Sequence[Template], progress: 
             continue
         _search_all(search, compiled[index], index, index)
         work.execute("INSERT INTO searched VALUES (?)", [index])
-    if len(plain) == len(templates) and published:
-        _search_published(search, templates, done)
+    if len(plain) == len(templates):
+        _choose_readings(work)
+        if published:
+            _search_published(search, templates, done)
 
 
 def _search_published(search: _Search, templates: Sequence[Template], done: Collection[int]) -> None:
@@ -181,6 +185,38 @@ def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> N
         except BaseException:
             undo(work)
             raise
+
+
+def _choose_readings(work: duckdb.DuckDBPyConnection) -> None:
+    """Of the readings of an example leave the one whose best rule derives most of the other examples, the shortest so.
+
+    The others are no facts any more, neither positive nor negative.
+    """
+    if not _one(work, "SELECT count(*) FROM fact WHERE said IS NOT NULL AND turn > 0 AND positive"):
+        return
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE misread AS
+        WITH derived AS (
+            SELECT c.fact, c.rule, -length(r.text) AS shortness, coalesce(f.said, -1 - f.fact) AS example
+            FROM candidate c JOIN fact f USING (fact) JOIN rule r USING (rule)
+            WHERE f.positive AND f.predicate IN (SELECT predicate FROM fact WHERE said IS NOT NULL)),
+        heard AS (SELECT rule, count(DISTINCT example) AS examples FROM derived GROUP BY rule),
+        best AS (SELECT fact, max(row(examples, shortness)) AS best FROM derived JOIN heard USING (rule) GROUP BY fact)
+        SELECT fact FROM fact LEFT JOIN best USING (fact) WHERE said IS NOT NULL AND positive
+        QUALIFY row_number() OVER (PARTITION BY said ORDER BY best DESC NULLS LAST, turn) > 1;
+        """
+    )
+    work.begin()
+    work.execute("DELETE FROM candidate WHERE fact IN (SELECT fact FROM misread)")
+    work.execute("UPDATE fact SET positive = NULL WHERE fact IN (SELECT fact FROM misread)")
+    work.commit()
+
+
+def chosen_readings(work: duckdb.DuckDBPyConnection) -> dict[int, int]:
+    """Which reading was taken, by example."""
+    chosen = "SELECT said, turn FROM fact WHERE said IS NOT NULL AND positive IS NOT NULL"
+    return dict(work.execute(chosen).fetchall())
 
 
 def _find_contradicted(work: duckdb.DuckDBPyConnection, plain: Sequence[int]) -> None:
@@ -243,7 +279,7 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
         CREATE OR REPLACE TEMP TABLE derived AS
         SELECT f.fact, f.predicate AS head, n.body, {changed} AS changed
         FROM found d JOIN body_named n USING ({", ".join(outputs)}) JOIN fact f ON f.alike = d.fact
-        WHERE n.body IS NOT NULL{meant} GROUP BY f.fact, f.predicate, n.body;
+        WHERE n.body IS NOT NULL AND f.positive IS NOT NULL{meant} GROUP BY f.fact, f.predicate, n.body;
         DROP TABLE found;
         DROP TABLE body_named;
         INSERT INTO rule

@@ -1,8 +1,9 @@
 """What the arguments of examples stand for: a key, a key of a table (`customer:17`), or what people call the thing.
 
 `AC/DC` picks one row of Artist by a column that names its rows, so it is read as that row's key. A name is read so only
-where an entity is meant, and not where the text is a key or a link itself. All examples of one argument are read
-by the table in which most of them name one row each, and those that it leaves by the next: a term may have several.
+where an entity is meant, and not where the text is a key or a link itself. What several rows or tables are called has
+several readings, in this order: first the table in which most examples of the same argument stand. They compete, and
+the one whose rules derive most of the other examples is taken (`candidates.py`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations, product
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,31 +32,79 @@ SPACES = ("space1", "space2")
 """Columns of facts: the number of the space that an argument is a key in, where that is known."""
 
 _LONGEST = 200  # characters of a name that is looked up
+_CUT = re.compile(r",? ")  # between the parts of a name
 _WORD, _CLOSE = re.compile(r"\w+"), 0.8  # what a table's name may look like, and one that is mistyped
 
 
+MOST_READINGS = 8
+"""Rows that one name is taken for."""
+
+READ = ("said", "turn")
+"""Columns of facts with several readings: which example it is, and which reading of it, the first one being 0."""
+
+
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the examples of one argument were read: as names in a column, of how many, and what else they could be."""
+class Choice:
+    """A row that a name may stand for."""
+
+    table: str
+    column: str  # or columns, by which it is called so
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.table}:{self.key}"
+
+
+Readings = tuple[Choice | None, ...]
+"""Of each argument of a fact: the row that it was read as; None where it stayed what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An example whose arguments were read as names, with all readings, the likeliest first."""
 
     predicate: str
-    position: int
-    table: str
-    column: str
-    read: int
-    of: int
-    others: tuple[str, ...] = ()  # tables in which as many of them name a row
+    texts: tuple[str | None, ...]
+    readings: tuple[Readings, ...]
 
-    def to_json(self) -> dict[str, object]:
-        """Plain values."""
-        return {
-            "predicate": self.predicate,
-            "argument": self.position,
-            "read_as": f"{self.table}.{self.column}",
-            "read": self.read,
-            "of": self.of,
-            "others": list(self.others),
-        }
+
+@dataclass(frozen=True, slots=True)
+class Entities:
+    """Examples with keys in place of names, each by its first reading; and what else some can be read as."""
+
+    facts: pa.Table
+    others: pa.Table  # all readings of facts that have several, with the columns of `facts` and `READ`
+    named: Mapping[int, Named]  # by row of the examples
+
+    def told(self, chosen: Mapping[int, int]) -> dict[str, list[dict[str, object]]]:
+        """Plain values: how names were read, and which of them could be read otherwise; `chosen` are turns by row."""
+        asked: dict[tuple[str, int], set[str]] = {}
+        read: dict[tuple[str, int, str], set[str]] = {}
+        doubtful: dict[tuple[str, int, str], dict[str, object]] = {}
+        for row, one in self.named.items():
+            taken = one.readings[chosen.get(row, 0)]
+            for place, (text, choice) in enumerate(zip(one.texts, taken, strict=True), 1):
+                if text is None:
+                    continue
+                asked.setdefault((one.predicate, place), set()).add(text)
+                if choice is None:
+                    continue
+                read.setdefault((one.predicate, place, f"{choice.table}.{choice.column}"), set()).add(text)
+                others = dict.fromkeys(str(other[place - 1]) for other in one.readings if other[place - 1] != choice)
+                if others:
+                    told = {"text": text, "read_as": str(choice), "others": list(others)}
+                    doubtful[one.predicate, place, text] = {"predicate": one.predicate, "argument": place, **told}
+        names: list[dict[str, object]] = [
+            {
+                "predicate": predicate,
+                "argument": place,
+                "read_as": where,
+                "read": len(texts),
+                "of": len(asked[predicate, place]),
+            }
+            for (predicate, place, where), texts in sorted(read.items())
+        ]
+        return {"entities": names, "ambiguous": [doubtful[name] for name in sorted(doubtful)]}
 
 
 def with_spaces(facts: pa.Table) -> pa.Table:
@@ -64,36 +115,104 @@ def with_spaces(facts: pa.Table) -> pa.Table:
     return facts
 
 
-def read_entities(
-    facts: pa.Table, structure: Structure, database: Database, ontology: Ontology | None
-) -> tuple[pa.Table, tuple[Reading, ...]]:
-    """The facts with keys in place of `table:key` and of names, and how names were read."""
+def read_entities(facts: pa.Table, structure: Structure, database: Database, ontology: Ontology | None) -> Entities:
+    """The facts with keys in place of `table:key` and of names, and how names were read.
+
+    A counter-example by a name that several rows of the likeliest table have is one for each of them.
+    """
     facts = with_spaces(facts)
     numbers = {place: number for number, space in enumerate(structure.spaces) for place in space.places}
     read: dict[int, dict[int, tuple[str, int | None]]] = {1: {}, 2: {}}  # position → row → key and space
     waiting: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    tables: dict[tuple[str, int], Counter[str]] = {}  # that examples tell themselves
     for position, row, predicate, text in _in_question(facts, ontology):
         told = _of_table(text, structure)
         if told is not None:
             read[position][row] = told[0], None if told[1] is None else numbers.get(told[1])
+            if told[1] is not None:
+                tables.setdefault((predicate, position), Counter())[told[1].table] += 1
         elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
-    readings = []
     names = _Names(structure, database, {text for rows in waiting.values() for _, text in rows})
+    choices: dict[int, dict[int, tuple[str, tuple[Choice, ...]]]] = {}  # row → position → text and what it may be
     for (predicate, position), rows in sorted(waiting.items()):
-        keys: dict[str, tuple[str, int | None]] = {}
-        for reading, found in names.read(predicate, position, [text for _, text in rows]):
-            readings.append(reading)
-            key_column = Place(reading.table, structure.schema.table(reading.table).own_key or "")
-            keys |= {text: (key, numbers.get(key_column)) for text, key in found.items()}
-        read[position] |= {row: keys[text] for row, text in rows if text in keys}
+        found = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
+        for row, text in rows:
+            choices.setdefault(row, {})[position] = text, found.get(text, ())
+
+    def meant(choice: Choice) -> tuple[str, int | None]:
+        own = structure.schema.table(choice.table).own_key or ""
+        return choice.key, numbers.get(Place(choice.table, own))
+
+    predicates, positive = facts["predicate"].to_pylist(), facts["positive"].to_pylist()
+    named = {row: _named(predicates[row], of_row) for row, of_row in sorted(choices.items())}
+    for row, one in named.items():
+        for position, choice in enumerate(one.readings[0], 1):
+            if choice is not None:
+                read[position][row] = meant(choice)
     for position, changed in read.items():
-        if changed:
-            facts = _changed(facts, f"arg{position}", {row: key for row, (key, _) in changed.items()})
-            facts = _changed(facts, SPACES[position - 1], {row: space for row, (_, space) in changed.items()})
-            untyped = [row for row, (_, space) in changed.items() if space is not None]
-            facts = _changed(facts, f"kind{position}", dict.fromkeys(untyped))
-    return facts, tuple(readings)
+        facts = _read_as(facts, position, changed)
+    several = {row: one.readings for row, one in named.items() if len(one.readings) > 1}
+    others = _further(facts, {row: several[row] for row in several if positive[row]}, meant)
+    denied = {row: _of_likeliest(readings) for row, readings in several.items() if not positive[row]}
+    if denied:
+        facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
+    return Entities(facts, others, named)
+
+
+def _named(predicate: str, of_row: Mapping[int, tuple[str, tuple[Choice, ...]]]) -> Named:
+    """An example with the combinations of what its arguments may be."""
+    ways = [of_row[place][1] or (None,) if place in of_row else (None,) for place in (1, 2)]
+    texts = tuple(of_row[place][0] if place in of_row else None for place in (1, 2))
+    return Named(predicate, texts, tuple(product(*ways)))
+
+
+def _of_likeliest(readings: Sequence[Readings]) -> list[Readings]:
+    first = [choice and choice.table for choice in readings[0]]
+    return [one for one in readings if [choice and choice.table for choice in one] == first]
+
+
+def _further(
+    facts: pa.Table,
+    readings: Mapping[int, Sequence[Readings]],
+    meant: Callable[[Choice], tuple[str, int | None]],
+) -> pa.Table:
+    """Some of the facts, once for each reading."""
+    rows = [(row, turn, one) for row, ways in readings.items() for turn, one in enumerate(ways)]
+    found = facts.take(pa.array([row for row, _, _ in rows], pa.int64()))
+    for position in (1, 2):
+        changed = {at: meant(one[position - 1]) for at, (_, _, one) in enumerate(rows) if one[position - 1] is not None}  # type: ignore[arg-type]
+        found = _read_as(found, position, changed)
+    found = found.append_column(READ[0], pa.array([row for row, _, _ in rows], pa.int32()))
+    return found.append_column(READ[1], pa.array([turn for _, turn, _ in rows], pa.int32()))
+
+
+def with_readings(facts: pa.Table, others: pa.Table) -> pa.Table:
+    """A sample of the facts with all readings of those in it that have several."""
+    kept = [name for name in facts.column_names if name in others.column_names]
+    known = {tuple(fact.values()) for fact in facts.to_pylist()} if others.num_rows else set()
+    told = others.select([*kept, *READ]).to_pylist()
+    sampled = {fact["said"] for fact in told if fact["turn"] == 0 and tuple(fact[name] for name in kept) in known}
+    added = [
+        fact
+        for fact in told
+        if fact["said"] in sampled and (fact["turn"] == 0 or tuple(fact[name] for name in kept) not in known)
+    ]
+    firsts = {tuple(fact[name] for name in kept): fact["said"] for fact in added if fact["turn"] == 0}
+    said = [firsts.get(tuple(fact.values())) for fact in facts.to_pylist()] if firsts else [None] * facts.num_rows
+    facts = facts.append_column(READ[0], pa.array(said, pa.int32()))
+    facts = facts.append_column(READ[1], pa.array([None if one is None else 0 for one in said], pa.int32()))
+    return pa.concat_tables([facts, pa.Table.from_pylist([f for f in added if f["turn"]], facts.schema)])
+
+
+def _read_as(facts: pa.Table, position: int, changed: Mapping[int, tuple[str, int | None]]) -> pa.Table:
+    """The facts with keys in place of some arguments, by row; what is a key of a space has no kind of its own."""
+    if not changed:
+        return facts
+    facts = _changed(facts, f"arg{position}", {row: key for row, (key, _) in changed.items()})
+    facts = _changed(facts, SPACES[position - 1], {row: space for row, (_, space) in changed.items()})
+    untyped = [row for row, (_, space) in changed.items() if space is not None]
+    return _changed(facts, f"kind{position}", dict.fromkeys(untyped))
 
 
 def _in_question(facts: pa.Table, ontology: Ontology | None) -> Iterator[tuple[int, int, str, str]]:
@@ -169,10 +288,13 @@ def _may_be_name(text: str) -> bool:
 
 
 class _Names:
-    """Which rows the texts of examples name, asked once for all of them: a statement for each column of names."""
+    """Which rows the texts of examples name, asked once for all of them.
+
+    One statement for each column of names; and where that leaves texts of several words, one for each table that may
+    hold their parts in two columns, as first and last names are.
+    """
 
     def __init__(self, structure: Structure, database: Database, texts: Iterable[str]) -> None:
-        self._structure = structure
         self._texts = sorted(texts)
         self._keys: set[str] = set()  # texts that are keys or links themselves
         self._found: dict[tuple[str, str], dict[str, list[str]]] = {}  # table and column → name → keys of its rows
@@ -181,50 +303,89 @@ class _Names:
         for table in structure.schema.tables:
             own = table.own_key
             naming = structure.naming_columns(table) if own else ()
-            texts = [column.name for column in table.columns if column.kind is Kind.TEXT]
-            linking = [name for name in texts if structure.space(Place(table.name, name))]
+            linking = [
+                column.name
+                for column in table.columns
+                if column.kind is Kind.TEXT and structure.space(Place(table.name, column.name))
+            ]
             for column in (*naming, *linking):
                 rows = self._asked(database, table, column, column if column in linking else own or column)
                 if column in linking:
                     self._keys.update(rows)
                 elif rows:
                     self._found[table.name, column] = rows
+        known = self._keys.union(*self._found.values())
+        if any(_CUT.search(text) for text in self._texts if text not in known):
+            for table in structure.schema.tables:
+                self._find_in_two(database, table, structure)
 
     def _asked(self, database: Database, table: Table, column: str, key: str) -> dict[str, list[str]]:
         value, own = (database.dialect.text_of(quote_identifier(name)) for name in (column, key))
         sql = (
-            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT DISTINCT {value}, {own} "
-            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)"
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, k FROM ("
+            f"SELECT v, k, row_number() OVER (PARTITION BY v ORDER BY o) AS place FROM ("
+            f"SELECT DISTINCT {value} AS v, {own} AS k, {quote_identifier(key)} AS o "
+            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)) AS d) AS e "
+            f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
         )
         found: dict[str, list[str]] = {}
-        try:
-            for name, one in patiently(lambda: list(database.rows(sql, (json.dumps(self._texts),)))):
-                found.setdefault(name, []).append(one)
-        except ConnectionLostError:
-            raise
-        except DatabaseError:  # a column that cannot be asked names nothing
-            return {}
+        for name, one in _rows(database, sql, self._texts):
+            found.setdefault(name, []).append(one)
         return found
 
-    def read(self, predicate: str, place: int, texts: Sequence[str]) -> Iterator[tuple[Reading, Mapping[str, str]]]:
-        """How the texts of one argument are read, with their keys, table by table: what one leaves, another may name.
+    def _find_in_two(self, database: Database, table: Table, structure: Structure) -> None:
+        """Names whose two parts stand in two columns of a row, with a blank or a comma between."""
+        columns = structure.short_texts(table)
+        if table.own_key is None or len(columns) < 2:
+            return
+        cuts = ((text, cut) for text in self._texts for cut in _CUT.finditer(text))
+        parts = sorted({part for text, cut in cuts for part in (text[: cut.start()], text[cut.end() :])})
+        values = [database.dialect.text_of(quote_identifier(column)) for column in columns]
+        held = " + ".join(f"CASE WHEN {one} IN (SELECT v FROM ruleminer_names) THEN 1 ELSE 0 END" for one in values)
+        key = quote_identifier(table.own_key)
+        sql = (
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {database.dialect.text_of(key)}, "
+            f"{', '.join(values)} FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {key}"
+        )
+        wanted = set(self._texts)
+        for own, *row in _rows(database, sql, parts):
+            for (first, one), (second, other) in permutations(zip(columns, row, strict=True), 2):
+                for mark in (" ", ", "):
+                    if one and other and f"{one}{mark}{other}" in wanted:
+                        rows = self._found.setdefault((table.name, f"{first} + {second}"), {})
+                        keys = rows.setdefault(f"{one}{mark}{other}", [])
+                        if len(keys) < MOST_READINGS:
+                            keys.append(own)
 
-        Nothing is read as a name if most of the texts are keys already.
+    def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
+        """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
+
+        The likeliest table is that in which most of the examples stand, then that in which most stand once. Nothing is
+        read as a name if most of the texts are keys already.
         """
         wanted = set(texts)
         if len(wanted & self._keys) * 2 > len(wanted):
-            return
-        left = set(wanted)
-        while left:
-            named = {
-                where: {text: rows[text][0] for text in left if len(rows.get(text, ())) == 1}
-                for where, rows in self._found.items()
-            }
-            most = max(map(len, named.values()), default=0)
-            if not most:
-                return
-            best = [where for where, keys in named.items() if len(keys) == most]
-            table, column = max(best, key=lambda where: (likeness(predicate, where[0]), -best.index(where)))
-            others = tuple(sorted({other for other, _ in best} - {table}))
-            yield Reading(predicate, place, table, column, most, len(wanted), others), named[table, column]
-            left -= named[table, column].keys()
+            return {}
+
+        def rank(where: tuple[str, str]) -> tuple[float, ...]:
+            rows = self._found[where]
+            standing = [text for text in wanted if text in rows]
+            once = sum(len(rows[text]) == 1 for text in standing)
+            return -(len(standing) + told[where[0]]), -once, -likeness(predicate, where[0])
+
+        found: dict[str, dict[tuple[str, str], Choice]] = {}
+        for table, column in sorted(self._found, key=rank):
+            for text in wanted & self._found[table, column].keys():
+                for key in self._found[table, column][text]:
+                    found.setdefault(text, {}).setdefault((table, key), Choice(table, column, key))
+        return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
+
+
+def _rows(database: Database, sql: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """The answer to a statement with texts bound to it; a table that cannot be asked names nothing."""
+    try:
+        return patiently(lambda: list(database.rows(sql, (json.dumps(texts),))))
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 
-from ruleminer.extraction.entities import with_spaces
+from ruleminer.extraction.entities import READ, with_spaces
 from ruleminer.rules.dialects import DUCKDB
 from ruleminer.rules.lexical import ZONE
 from ruleminer.rules.transformations import IN_IRIS
@@ -22,19 +22,24 @@ def load_facts(work: duckdb.DuckDBPyConnection, facts: pa.Table) -> None:
     """Fill `fact`, `reading` and `segment` from an examples table (predicate, arg1, arg2, kind1, kind2, positive).
 
     Facts are numbered in the order of their text, so the same facts get the same numbers. One that is given twice
-    counts once; the same atom as positive and as negative counts as both. `alike` is the first fact with the same
-    arguments: where all tables are numbered from 1, so are many classes, and all of them have the same bodies of rules.
+    counts once; the same atom as positive and as negative counts as both. An example with several readings (`READ`) is
+    a fact for each of them until one is chosen. `alike` is the first fact with the same arguments: where all tables are
+    numbered from 1, so are many classes, and all of them have the same bodies of rules.
     """
+    for name in READ:
+        if name not in facts.column_names:
+            facts = facts.append_column(name, pa.nulls(facts.num_rows, pa.int32()))
     work.register("given", with_spaces(facts))
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE fact_given AS
         SELECT CAST(row_number() OVER (ORDER BY predicate, arg1, arg2 NULLS FIRST, kind1 NULLS FIRST,
                                        kind2 NULLS FIRST, positive DESC, space1 NULLS FIRST,
-                                       space2 NULLS FIRST) - 1 AS INTEGER) AS fact,
+                                       space2 NULLS FIRST, said NULLS FIRST) - 1 AS INTEGER) AS fact,
                predicate, CAST(IF(arg2 IS NULL, 1, 2) AS TINYINT) AS arity, arg1, arg2, kind1, kind2, positive,
-               space1, space2, coalesce(kind1, 'text') = 'text' AS plain1, coalesce(kind2, 'text') = 'text' AS plain2
-        FROM (SELECT DISTINCT predicate, arg1, arg2, kind1, kind2, positive, space1, space2 FROM given)
+               space1, space2, said, turn,
+               coalesce(kind1, 'text') = 'text' AS plain1, coalesce(kind2, 'text') = 'text' AS plain2
+        FROM (SELECT DISTINCT predicate, arg1, arg2, kind1, kind2, positive, space1, space2, said, turn FROM given)
         """
     )
     work.unregister("given")

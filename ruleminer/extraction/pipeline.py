@@ -27,10 +27,16 @@ from sqlglot import __version__ as sqlglot_version  # type: ignore[attr-defined]
 import ruleminer
 from ruleminer.dataset import DatasetChangedError, read_dataset, write_dataset
 from ruleminer.errors import InputError, first_line
-from ruleminer.extraction.candidates import cut_candidates, cut_searches, find_candidates, refined_predicates
+from ruleminer.extraction.candidates import (
+    chosen_readings,
+    cut_candidates,
+    cut_searches,
+    find_candidates,
+    refined_predicates,
+)
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
-from ruleminer.extraction.entities import read_entities
+from ruleminer.extraction.entities import read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.sampling import Negatives, sample_facts
@@ -107,7 +113,8 @@ def extract(
     if structure is None:
         with _timed(times, "structure"):
             structure = learn_structure(database, progress=progress)
-    examples, readings = read_entities(examples, structure, database, ontology)
+    entities = read_entities(examples, structure, database, ontology)
+    examples = entities.facts
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
     plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
     run = Run.of(out)
@@ -130,7 +137,7 @@ def extract(
                         negatives=options.negatives,
                         seed=options.seed,
                     )
-                    load_facts(work, facts)
+                    load_facts(work, with_readings(facts, entities.others))
                     progress("facts", "", 1, 1)
             del examples
             with _step(work, "rows", times) as todo:
@@ -157,7 +164,7 @@ def extract(
                 "cut": asdict(cut),
                 **refined_predicates(work, templates),
                 "rows_fetched": count_fetched(work),
-                "entities": [reading.to_json() for reading in readings],
+                **entities.told(chosen_readings(work)),
                 "common_values": common_places(work),
                 "cut_searches": cut_searches(work, templates),
                 "versions": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,27 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
         dict(dataset.manifest),
         read_times(dataset.folder),
     )
+
+
+_DOUBTFUL, _OTHERS = 5, 3  # names that are told, and what else each could be
+
+
+def doubtful_names(manifest: Mapping[str, Any]) -> list[str]:
+    """The names in examples that could stand for other rows, in a line each, and how they were read."""
+    doubtful = manifest.get("ambiguous", ())
+    lines = []
+    for one in doubtful[:_DOUBTFUL]:
+        others = one["others"][:_OTHERS] + (["others"] if len(one["others"]) > _OTHERS else [])
+        told = " or ".join([", ".join(others[:-1]), others[-1]] if len(others) > 1 else others)
+        lines.append(
+            f"{one['predicate']}: {one['text']} is read as {one['read_as']}, and could be {told}; write table:key to "
+            "say which"
+        )
+    if len(doubtful) > _DOUBTFUL:
+        lines.append(
+            f"{len(doubtful) - _DOUBTFUL} more names could stand for several rows (ambiguous in manifest.json)"
+        )
+    return lines
 
 
 def _read_unexplained(folder: Path) -> pa.Table:

@@ -18,7 +18,7 @@ def explain_gaps(work: duckdb.DuckDBPyConnection, has_iris: bool) -> None:
             LEFT JOIN ({spelled}) s ON s.iri = IF(t.pos = 1, f.iri1, f.iri2)
             LEFT JOIN (SELECT fact, pos, min(family) AS family FROM reading SEMI JOIN value USING (family, key)
                        WHERE NOT fits GROUP BY 1, 2) o ON o.fact = t.fact AND o.pos = t.pos
-            WHERE f.fact NOT IN (SELECT fact FROM candidate))
+            WHERE f.positive IS NOT NULL AND f.fact NOT IN (SELECT fact FROM candidate))
         SELECT fact, min(pos) FILTER (NOT found) AS pos, coalesce(
                    min_by(CASE WHEN other IS NULL THEN 'no such value in any column'
                                ELSE 'wrong type: it stands in the database as ' || replace(other, 'decimal', 'number')

@@ -12,6 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.dataset import Dataset
 from ruleminer.errors import ConnectionLostError
+from ruleminer.extraction.summary import doubtful_names
 from ruleminer.problem.decisions import Said, UserDecisions
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.progress import Progress, silent
@@ -84,7 +85,7 @@ def measure_terms(
             "and is the evidence ranker elsewhere; a model of another run may have learnt from other schemas"
         )
     seconds: dict[str, float] = {}
-    notes += [*misfits(dataset, database), *cut_candidates(dataset)]
+    notes += [*misfits(dataset, database), *cut_candidates(dataset), *doubtful_names(dataset.manifest)]
     derivations = Derivations(database, structure)
     measure = Measure(ontology, derivations, scorer, own_model=own_model, structure=structure, noise=request.noise)
     with _timed(seconds, "pool"):

@@ -107,16 +107,22 @@ class Structure:
             ),
         )
 
+    def short_texts(self, table: Table) -> tuple[str, ...]:
+        """The columns of texts that may be what people call a thing, or a part of it; neither keys nor links."""
+        return tuple(
+            column.name
+            for column in table.columns
+            if column.kind is Kind.TEXT
+            and (table.name, column.name) not in self._space_by_place
+            and (one := self.profile.column(table.name, column.name)) is not None
+            and one.filled > 0
+            and 2 < one.length <= _LONGEST_NAME
+        )
+
     def naming_columns(self, table: Table) -> tuple[str, ...]:
         """The columns by which people call the rows of a table: short texts of which most stand once."""
-        found = []
-        for column in table.columns:
-            one = self.profile.column(table.name, column.name)
-            if column.kind is not Kind.TEXT or one is None or one.filled == 0 or not 2 < one.length <= _LONGEST_NAME:
-                continue
-            if (table.name, column.name) not in self._space_by_place and one.distinct >= _NAMES_ROWS * one.filled:
-                found.append(column.name)
-        return tuple(found)
+        profiles = {name: self.profile.column(table.name, name) for name in self.short_texts(table)}
+        return tuple(name for name, one in profiles.items() if one and one.distinct >= _NAMES_ROWS * one.filled)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists, for a run's files and for programs."""

@@ -105,7 +105,7 @@ def _readings(table: pa.Table, facts: Sequence[Fact], ontology: Ontology, databa
     second = (fact.arguments[1] for fact in facts if len(fact.arguments) > 1 and _leads_on(ontology, fact.predicate))
     if all(_is_iri(text) or text.isdecimal() for text in (*first, *second)):
         return list(facts)
-    return list(facts_of(read_entities(table, learn_structure(database), database, ontology)[0]))
+    return list(facts_of(read_entities(table, learn_structure(database), database, ontology).facts))
 
 
 def _derived(

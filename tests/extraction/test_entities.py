@@ -7,10 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
 from ruleminer.extraction.entities import read_entities
+from ruleminer.extraction.pipeline import extract
+from ruleminer.extraction.summary import doubtful_names
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
+from ruleminer.problem.template_files import read_templates
 from ruleminer.sources.database import Database, open_database
 from ruleminer.structure.structure import Structure, learn_structure
 
@@ -43,7 +47,7 @@ def music(tmp_path: Path) -> Database:
 def read(database: Database, *facts: tuple[str, ...]) -> tuple[Structure, list[tuple[object, ...]]]:
     structure = learn_structure(database)
     given = fact_table(Fact(name, arguments, (None,) * len(arguments)) for name, *arguments in facts)  # type: ignore[misc]
-    found, _ = read_entities(given, structure, database, ONTOLOGY)
+    found = read_entities(given, structure, database, ONTOLOGY).facts
     names = [None if n is None else structure.spaces[n].name for n in found["space2"].to_pylist()]
     firsts = [None if n is None else structure.spaces[n].name for n in found["space1"].to_pylist()]
     return structure, list(zip(found["arg1"].to_pylist(), firsts, found["arg2"].to_pylist(), names, strict=True))
@@ -72,3 +76,81 @@ def test_a_key_of_several_columns_needs_all_of_them(music: Database) -> None:
 def test_a_mistyped_table_is_told(music: Database) -> None:
     with music, pytest.raises(InputError, match="albun:1: the database has no table albun; did you mean album"):
         read(music, ("Album", "albun:1"))
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Database:
+    """Lists and kinds share names, two lists are called the same, and people have theirs in two columns."""
+    with duckdb.connect(tmp_path / "library.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE kind (id INTEGER PRIMARY KEY, name VARCHAR);
+            CREATE TABLE list (id INTEGER PRIMARY KEY, name VARCHAR);
+            CREATE TABLE band (id INTEGER PRIMARY KEY, name VARCHAR);
+            CREATE TABLE album (id INTEGER PRIMARY KEY, title VARCHAR, band_id INTEGER REFERENCES band(id));
+            CREATE TABLE person (id INTEGER PRIMARY KEY, given VARCHAR, family VARCHAR, city VARCHAR);
+            INSERT INTO kind VALUES (11, 'Rock'), (12, 'Shows'), (13, 'Jazz');
+            INSERT INTO list VALUES (1, 'Music'), (2, 'Films'), (3, 'Shows'), (4, 'Shows'), (5, 'Books'), (6, 'Talks'),
+                                    (7, 'Plays'), (8, 'Walks');
+            INSERT INTO band VALUES (21, 'Cream'), (22, 'Traffic'), (23, 'Yes');
+            INSERT INTO album VALUES (31, 'Best of', 22), (32, 'Fragile', 23), (33, 'Best of', 21), (34, 'Goodbye', 21),
+                                     (35, 'Mr. Fantasy', 22), (36, 'Relayer', 23), (37, 'Drama', 23), (38, 'Torch', 22);
+            INSERT INTO person VALUES (41, 'Ada', 'Byron King', 'London'), (42, 'Alan', 'Turing', 'London'),
+                                      (43, 'Alan', 'Kay', 'Ada'), (44, 'Grace', 'Hopper', 'New York');
+            """
+        )
+    return open_database(str(tmp_path / "library.duckdb"))
+
+
+def test_a_name_is_read_by_the_table_of_the_other_examples_though_it_stands_there_twice(library: Database) -> None:
+    with library:
+        structure = learn_structure(library)
+        given = fact_table(Fact("Band", (name,), (None,)) for name in ("Shows", "Films", "Books"))
+        read = read_entities(given, structure, library, ONTOLOGY)
+    assert read.facts["arg1"].to_pylist() == ["3", "2", "5"]
+    assert {structure.spaces[n].name for n in read.facts["space1"].to_pylist()} == {"list"}
+    assert [(one["arg1"], one["turn"]) for one in read.others.to_pylist()] == [("3", 0), ("4", 1), ("12", 2)]
+    told = read.told({})["ambiguous"]
+    assert told == [
+        {"predicate": "Band", "argument": 1, "text": "Shows", "read_as": "list:3", "others": ["list:4", "kind:12"]}
+    ]
+
+
+def test_an_example_by_key_tells_the_table_of_names(library: Database) -> None:
+    with library:
+        _, rows = read(library, ("Band", "kind:11"), ("Band", "Shows"), ("Album", "Shows"), ("Album", "list:1"))
+    assert [row[:2] for row in rows] == [("11", "kind"), ("12", "kind"), ("3", "list"), ("1", "list")]
+
+
+def test_first_and_last_name_in_two_columns_name_a_row(library: Database) -> None:
+    with library:
+        _, rows = read(library, ("Band", "Ada Byron King"), ("Band", "Hopper, Grace"), ("Band", "Alan Hopper"))
+    assert [row[:2] for row in rows] == [("41", "person"), ("44", "person"), ("Alan Hopper", None)]
+
+
+def test_a_counter_example_by_a_name_denies_all_rows_of_it(library: Database) -> None:
+    with library:
+        structure = learn_structure(library)
+        facts = [Fact("Band", (name,), (None,), name != "Shows") for name in ("Films", "Shows", "Books")]
+        read = read_entities(fact_table(facts), structure, library, ONTOLOGY)
+    denied = [one["arg1"] for one in read.facts.to_pylist() if not one["positive"]]
+    assert (sorted(set(denied)), read.others.num_rows) == (["3", "4"], 0)
+
+
+def test_of_several_readings_the_one_is_taken_whose_rules_derive_the_other_examples(
+    library: Database, tmp_path: Path
+) -> None:
+    """Two albums are called so; the band tells which is meant."""
+    facts = fact_table(
+        Fact("by", arguments, (None, None))
+        for arguments in (("Best of", "Cream"), ("Fragile", "Yes"), ("Mr. Fantasy", "Traffic"), ("Torch", "Traffic"))
+    )
+    with library:
+        extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    dataset = read_dataset(tmp_path / "run")
+    positives = [one["arg1"] for one in dataset.facts.to_pylist() if one["positive"]]
+    assert sorted(positives) == ["32", "33", "35", "38"]
+    assert not [one for one in dataset.facts.to_pylist() if one["positive"] is None]
+    told = {"predicate": "by", "argument": 1, "text": "Best of", "read_as": "album:33", "others": ["album:31"]}
+    assert dataset.manifest["ambiguous"] == [told]
+    assert "Best of is read as album:33, and could be album:31" in doubtful_names(dataset.manifest)[0]
