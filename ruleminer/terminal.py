@@ -166,13 +166,16 @@ def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
     title = f"{summary.facts:,} facts · {summary.rules:,} rules · {summary.candidates:,} candidates"
     predicates = table(
         title,
-        ("predicate", "positives", "negatives", "fewest", "median", "most", "rule shared by most", "pos", "neg"),
+        ("predicate", "positives", "negatives", "sampled", "fewest", "median", "most", "rule shared by most", "pos",
+         "neg"),
         (
-            (p.predicate, p.positives, p.negatives, p.smallest, p.median, p.largest,
+            (p.predicate, p.positives, p.negatives, p.sampled, p.smallest, p.median, p.largest,
              *((p.rules[0].text, p.rules[0].positives, p.rules[0].negatives) if p.rules else ("(none)", None, None)))
             for p in summary.predicates
         ),
     )  # fmt: skip
+    if any(p.sampled for p in summary.predicates):
+        predicates.caption = "sampled: negatives that nobody gave, made for training; neg counts them, too"
     tables = [predicates]
     if summary.gaps:
         rows = ((g.predicate, "+" if g.positive else "-", g.facts, g.reason, g.example) for g in summary.gaps)
@@ -187,11 +190,14 @@ _WRONG = 5  # reasons for which examples have no rule
 def dataset_line(folder: Path, summary: DatasetSummary) -> str:
     """A dataset in one line."""
     positives = sum(p.positives for p in summary.predicates)
+    negatives = sum(p.negatives for p in summary.predicates)
+    sampled = sum(p.sampled for p in summary.predicates)
     cut = summary.manifest["cut"]
     seconds = sum(summary.times.get("seconds", {}).values())
     line = (
-        f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {summary.facts - positives:,} "
-        f"negatives, {summary.rules:,} rules, {summary.candidates:,} candidates in {seconds:.1f} s"
+        f"{folder}: {len(summary.predicates)} predicates, {positives:,} positives, {negatives:,} negatives"
+        f"{f' (and {sampled:,} made by sampling)' if sampled else ''}, {summary.rules:,} rules, "
+        f"{summary.candidates:,} candidates in {seconds:.1f} s"
     )
     if without := sum(gap.facts for gap in summary.gaps if gap.positive):
         line += f"; {without:,} of the positives {'has' if without == 1 else 'have'} no rule"
@@ -360,13 +366,14 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
 def proposal_tables(proposals: Proposals) -> list[RichTable]:
     """The proposed rules with their evidence, those that need a look first; what no term has is no column."""
     rows = []
-    for one in sorted(proposals.proposed, key=lambda p: p.posterior if p.confidence is None else p.confidence):
+    for one in sorted(proposals.proposed, key=lambda p: p.certainty or 0.0):
         rivals = [choice.ranker for choice in one.choices if not one.agrees(choice)]
         rows.append(
-            (one.predicate, _rules_text(one), _share(one.confidence), f"{_derived(one)}/{one.positives}",
+            (one.predicate, _rules_text(one), _share(one.certainty), f"{_derived(one)}/{one.positives}",
              _negatives_hit(one) or None, one.derives, ", ".join(rivals))
         )  # fmt: skip
-    headings = ("predicate", "rule", "sure", "examples", "negatives", "derives", "other choice of")
+    sure = "sure" if proposals.calibration else "posterior"
+    headings = ("predicate", "rule", sure, "examples", "negatives", "derives", "other choice of")
     tables = [_filled_table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
     for title, some in (
@@ -393,7 +400,7 @@ def _filled_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[o
     kept = [i for i in range(shown) if any(row[i] not in (None, "") for row in rows)]
     drawn = table(title, [headings[i] for i in kept], [[row[i] for i in kept] for row in rows])
     for place, column in zip(kept, drawn.columns, strict=True):
-        column.no_wrap = headings[place] in ("sure", "examples", "negatives", "derives")
+        column.no_wrap = headings[place] in ("sure", "posterior", "examples", "negatives", "derives")
     return drawn
 
 

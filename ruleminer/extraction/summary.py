@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ruleminer import notebook
@@ -32,7 +33,8 @@ class PredicateSummary:
 
     predicate: str
     positives: int
-    negatives: int
+    negatives: int  # that the user gave
+    sampled: int  # that extraction drew
     smallest: int
     median: float
     largest: int
@@ -79,13 +81,14 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
     """Read a dataset and count."""
     dataset = read_dataset(run)
     with duckdb.connect() as memory:
-        memory.register("facts", dataset.facts)
+        memory.register("facts", _told_facts(dataset.facts))
         memory.register("rules", dataset.rules)
         memory.register("candidates", dataset.candidates)
         memory.register("unexplained", _read_unexplained(dataset.folder))
         counts = memory.execute(
             """
-            SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive),
+            SELECT predicate, count(*) FILTER (positive), count(*) FILTER (NOT positive AND NOT drawn),
+                   count(*) FILTER (NOT positive AND drawn),
                    coalesce(min(n) FILTER (positive), 0), coalesce(median(n) FILTER (positive), 0),
                    coalesce(max(n) FILTER (positive), 0)
             FROM (SELECT f.*, coalesce(n, 0) AS n FROM facts f
@@ -108,9 +111,9 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
         gaps = memory.execute(
             """
             SELECT predicate, positive, count(*), reason,
-                   min(CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END),
-                   min_by(concat_ws(', ', arg1, arg2),
-                          CASE pos WHEN 1 THEN arg1 WHEN 2 THEN arg2 ELSE concat_ws(', ', arg1, arg2) END)
+                   min(CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END),
+                   min_by(concat_ws(', ', told1, told2),
+                          CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END)
             FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason
             ORDER BY positive DESC, predicate, reason
             """
@@ -120,8 +123,8 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
         dataset.rules.num_rows,
         dataset.candidates.num_rows,
         tuple(
-            PredicateSummary(name, positives, negatives, least, median, most, tuple(shared.get(name, ())))
-            for name, positives, negatives, least, median, most in counts
+            PredicateSummary(name, positives, negatives, sampled, least, median, most, tuple(shared.get(name, ())))
+            for name, positives, negatives, sampled, least, median, most in counts
         ),
         tuple(Gap(*gap) for gap in gaps),
         dict(dataset.manifest),
@@ -148,6 +151,19 @@ def doubtful_names(manifest: Mapping[str, Any]) -> list[str]:
             f"{len(doubtful) - _DOUBTFUL} more names could stand for several rows (ambiguous in manifest.json)"
         )
     return lines
+
+
+def _told_facts(facts: pa.Table) -> pa.Table:
+    """The facts with their arguments as people read them, `told1` and `told2`: keys of a known space with its table."""
+    if "drawn" not in facts.column_names:  # of such a dataset nobody knows: see `write_labelled_facts`
+        facts = facts.append_column("drawn", pc.invert(facts["positive"]))
+    for place in (1, 2):
+        texts = facts[f"arg{place}"]
+        if f"space{place}" in facts.column_names:
+            tables = pc.struct_field(facts[f"space{place}"], "table")
+            texts = pc.coalesce(pc.binary_join_element_wise(tables, texts, ":"), texts)
+        facts = facts.append_column(f"told{place}", texts)
+    return facts
 
 
 def _read_unexplained(folder: Path) -> pa.Table:

@@ -8,7 +8,7 @@ not known, so it is summed out over a grid up to one half (a rule that most exam
 
 Where the user stands for the examples, ε is next to nothing: a rule that derives all of them comes before one that does
 not, however small the other's extension. A negative example is derived by the meant rule only by mistake, with a rate
-that is summed out in the same way.
+that is summed out in the same way, or next to nothing in the same case.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EXPECTED = np.array([0.25, 0.2, 0.14, 0.11, 0.09, 0.07, 0.06, 0.045, 0.025, 0.0
 # A miss outweighs ten examples drawn from a million facts: of few examples, each counts whatever sizes say; where there
 # are hundreds, one that nothing sensible derives is still a mistake.
 _CLEAN_RATES, _CLEAN_EXPECTED = np.array([1e-60]), np.array([1.0])
-# A negative that the user gave is hardly ever wrong.
+# Where examples may be wrong, a negative that the user gave hardly ever is.
 _NEGATIVE_RATES = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4])
 _NEGATIVE_EXPECTED = np.array([0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
 
@@ -76,9 +76,14 @@ def drawn(
     return np.asarray(np.logaddexp(whole, first) - np.log(2))
 
 
-def log_spared(hits: Floats, negatives: int) -> Floats:
-    """Of each rule: the log probability that it derives just `hits` of so many negatives."""
+def log_spared(hits: Floats, negatives: int, *, noise: bool = True) -> Floats:
+    """Of each rule: the log probability that it derives just `hits` of so many negatives.
+
+    Where the user stands for them, a hit costs what a positive does that is missed.
+    """
     kept = negatives - hits
+    if not noise:
+        return np.asarray(hits * np.log(_CLEAN_RATES[0]))
     rates, expected = _NEGATIVE_RATES[:, None], np.log(_NEGATIVE_EXPECTED)[:, None]
     return _log_sum(expected + hits * np.log(rates) + kept * np.log1p(-rates))
 

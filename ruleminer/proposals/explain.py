@@ -44,22 +44,33 @@ def explain(
         nothing(term, reason),
         status=Status.PROPOSED if pool.positives or decision.word else Status.GUESSED,
         positives=len(pool.positives),
-        negatives=len(pool.negatives),
+        negatives=int((~pool.drawn).sum()),
+        sampled=int(pool.drawn.sum()),
+        sampled_hit=int(hit[pool.drawn].sum()),
         pooled=len(pool.rules),
         posterior=decision.posterior,
-        confidence=1.0
-        if decision.word
-        else _within(confidence(calibration, decision.posterior), covered, hit[~pool.drawn]),
+        confidence=confidence_of(decision, calibration),
         rules=tuple(_evidence(decision, derivations, i) for i in chosen),
         alternatives=tuple(_evidence(decision, derivations, i) for i in _alternatives(decision)),
         choices=tuple(_choice(one, derivations) for one in by_ranker or [decision]),
         derives=derivations.union_size(decision.rules),
         sample=_sample(derivations, decision.rules),
         missed=tuple(f for f, yes in zip(pool.positives, covered, strict=True) if not yes)[:_COUNTER_EXAMPLES],
-        hit=tuple(f for f, yes in zip(pool.negatives, hit, strict=True) if yes)[:_COUNTER_EXAMPLES],
+        hit=tuple(f for f, yes in zip(pool.negatives, hit & ~pool.drawn, strict=True) if yes)[:_COUNTER_EXAMPLES],
         none=decision.none if decision.reasons or decision.none else None,
         reasons=decision.reasons,
     )
+
+
+def confidence_of(decision: Decision, calibration: Calibration | None) -> float | None:
+    """How sure the choice is, as far as held-out examples tell; the user's own is certain."""
+    if decision.word:
+        return 1.0
+    if decision.drafted:  # the network's probabilities were learnt as such
+        return decision.posterior
+    pool, chosen = decision.measured.pool, list(decision.chosen)
+    covered, hit = (np.asarray(one[chosen].any(axis=0)) for one in (pool.covers, pool.hits))
+    return _within(confidence(calibration, decision.posterior), covered, hit[~pool.drawn])
 
 
 def _alternatives(decision: Decision) -> tuple[int, ...]:
@@ -144,7 +155,7 @@ def _evidence(decision: Decision, derivations: Derivations, index: int) -> RuleE
         derives=size,
         positives_derived=derived,
         positives_missed=len(pool.positives) - derived,
-        negatives_hit=int(pool.hits[index].sum()),
+        negatives_hit=int(pool.hits[index][~pool.drawn].sum()),
         alone=int(alone.sum()),
         shared=shared,
         sql=rule_sql(rule, derivations.database.dialect),
@@ -163,7 +174,8 @@ def _verdict(decision: Decision, index: int, shared: int | None, union: int | No
     size, ours = int(measured.sizes[index]), pool.covers[index]
     theirs = pool.covers[list(chosen)].any(axis=0)
     lost, won = int((theirs & ~ours).sum()), int((ours & ~theirs).sum())
-    hits = int(pool.hits[index].sum()) - int(pool.hits[list(chosen)].any(axis=0).sum())
+    given = pool.hits[:, ~pool.drawn]
+    hits = int(given[index].sum()) - int(given[list(chosen)].any(axis=0).sum())
     if shared is not None and shared == size == union:
         return "derives the same facts" + (", and is longer" if _longer(measured, index, chosen) else "")
     reasons = []
@@ -203,10 +215,10 @@ def _choice(decision: Decision, derivations: Derivations) -> RankerChoice:
     return RankerChoice(
         str(decision.ranking.ranker),
         decision.rules,
-        decision.ranking.chosen_posterior,
+        decision.posterior,
         derivations.union_size(decision.rules),
         int(pool.covers[chosen].any(axis=0).sum()),
-        int(pool.hits[chosen].any(axis=0).sum()),
+        int(pool.hits[chosen][:, ~pool.drawn].any(axis=0).sum()),
     )
 
 

@@ -16,6 +16,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.evidence import Floats
 from ruleminer.proposals.fixed_text import named_values
+from ruleminer.proposals.key_twins import restricted_twins
 from ruleminer.proposals.placeholders import without_placeholders
 from ruleminer.proposals.pool import MODEL, REFINED, Pool, with_rules
 from ruleminer.proposals.prior import Prior, PriorOf, PriorWeights, constant_places
@@ -209,7 +210,9 @@ class Measure:
             return priors
         named = named_values(pool)
         self._distinct.update(self.derivations.distinct({one.place for some in named for one in some}))
-        return [self.prior_of.naming(prior, some) for prior, some in zip(priors, named, strict=True)]
+        priors = [self.prior_of.naming(prior, some) for prior, some in zip(priors, named, strict=True)]
+        twins = restricted_twins(pool, self.prior_of.schema)
+        return [self.prior_of.restricted(prior) if twin else prior for prior, twin in zip(priors, twins, strict=True)]
 
     def _prior(self, predicate: str, body: Body, rule: Rule) -> Prior:
         prior = self._priors.get((predicate, body))

@@ -22,7 +22,7 @@ from ruleminer.sources.schema import Column, Schema, Table
 from ruleminer.structure.words import NameIndex, best_likeness
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
-RESTRICTED = 4.0  # nats for a class of those rows of a table that a link leads to: mostly all rows are meant
+RESTRICTED = 4.0  # nats for those rows of a table that a link leads to: mostly all rows are meant
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -100,6 +100,10 @@ class PriorOf:
             for one in chosen
         )
         return replace(prior, length=prior.length + cost, conditions=prior.conditions + len(chosen), whole=False)
+
+    def restricted(self, prior: Prior) -> Prior:
+        """The prior of a rule that tells of linked rows what their own table tells of all."""
+        return replace(prior, length=prior.length + RESTRICTED, conditions=prior.conditions + 1)
 
     def names(self, rule: Rule) -> float:
         """How well the rule's names fit its predicate, from 0 to 1."""

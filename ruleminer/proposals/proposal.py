@@ -75,7 +75,7 @@ class Proposal:
     status: Status
     reason: str  # for GUESSED and NOTHING: why there is no more
     positives: int
-    negatives: int
+    negatives: int  # that the user gave
     pooled: int  # rules that competed
     posterior: float
     confidence: float | None  # the posterior, calibrated on held-out examples
@@ -85,10 +85,20 @@ class Proposal:
     derives: int | None  # facts of the union in the live database
     sample: tuple[tuple[str, ...], ...]  # some of them
     missed: tuple[tuple[str, ...], ...]  # positives that the proposal does not derive
-    hit: tuple[tuple[str, ...], ...]  # negatives that it does
+    hit: tuple[tuple[str, ...], ...]  # negatives of the user's that it does
     none: float | None = None  # the probability that the database has nothing of the term, where it was asked
     reasons: tuple[str, ...] = ()  # what spoke for the choice and against it, in nats, where the network decided
+    sampled: int = 0  # negatives that extraction made by sampling: they may well hold, and do not decide
+    sampled_hit: int = 0  # and how many of these it derives
     offered: tuple[Rule, ...] = ()  # that may be further parts, but that no example shows
+
+    @property
+    def certainty(self) -> float | None:
+        """How sure the proposal is, the one figure that is shown: its confidence, or the posterior where there is none.
+
+        What names alone suggest has none.
+        """
+        return self.posterior if self.confidence is None and self.status is Status.PROPOSED else self.confidence
 
     @property
     def proposed_rules(self) -> tuple[Rule, ...]:

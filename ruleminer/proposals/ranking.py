@@ -179,7 +179,9 @@ def likelihood_of(measured: Measured) -> Floats:
     likelihood = drawn(covered, positives, measured.sizes, measured.reaches, universe, noise=measured.noise)
     given = ~pool.drawn  # one that extraction drew may well hold: where examples are few, they say nothing
     likelihood = likelihood + answered(pool, pool.covers)
-    return likelihood + log_spared(pool.hits[:, given].sum(axis=1).astype(float), int(given.sum()))
+    return likelihood + log_spared(
+        pool.hits[:, given].sum(axis=1).astype(float), int(given.sum()), noise=measured.noise
+    )
 
 
 def _by_coverage(measured: Measured, covers: NDArray[np.bool_]) -> Ranking:

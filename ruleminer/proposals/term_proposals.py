@@ -182,7 +182,7 @@ def propose_terms(
         str(ranker),
         {
             "positives": sum(len(pool.positives) for pool in terms.pools.values()),
-            "negatives": sum(len(pool.negatives) for pool in terms.pools.values()),
+            "negatives": sum(int((~pool.drawn).sum()) for pool in terms.pools.values()),
         },
         tuple(
             sorted(
@@ -294,7 +294,8 @@ def _without_examples(
         proposal = proposal_without_examples(term, decisions.get(term.name), derivations, reason, request)
         if term.name in pools:
             pool = pools[term.name]
-            proposal = replace(proposal, positives=len(pool.positives), negatives=len(pool.negatives))
+            given, sampled = int((~pool.drawn).sum()), int(pool.drawn.sum())
+            proposal = replace(proposal, positives=len(pool.positives), negatives=given, sampled=sampled)
         elif said := replay.sure(term.name):
             proposal = replace(proposal, positives=sum(said.values()), negatives=len(said) - sum(said.values()))
         yield proposal
@@ -315,9 +316,7 @@ def proposal_without_examples(
     if decision.is_absent(request.min_confidence):
         return _absent(term, decision, reason)
     answered = bool(decision.measured.pool.positives)
-    proposal = explain(decision, term, derivations, reason="" if answered else reason)
-    # The probabilities of the network were learnt as such.
-    return replace(proposal, confidence=decision.posterior) if decision.drafted else proposal
+    return explain(decision, term, derivations, reason="" if answered else reason)
 
 
 def why_nothing(name: str, reasons: Mapping[str, str], said: UserDecisions) -> str:

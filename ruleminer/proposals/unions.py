@@ -2,7 +2,8 @@
 
 A union is grown from one of the best rules, by the rule that gains most, as long as the posterior rises. Each rule must
 derive some examples that no other does. People give one or two examples of each part, so one will do where the rule is
-*whole*: all rows of a table under its own key, or one whole column of them. Where examples may be wrong, it takes two.
+*whole*: all rows of a table under its own key, or one whole column of them. Where examples may be wrong, it takes two;
+where they are not, no rule joins others that derives a counter-example of the user's.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def unions_of(
     free: Bools,
 ) -> dict[Union, float]:
     """The unions that were looked at, with their scores; a score does not depend on how a union was found."""
+    if not measured.noise:  # nothing that derives a counter-example joins others, whatever else it derives
+        free = free & ~measured.pool.hits[:, ~measured.pool.drawn].any(axis=1)
     search = _Search(measured, prior, np.argsort(order), union_size, free)
     for start in _starts(measured, prior, scores, order):
         if free[start] or start == order[0]:
@@ -178,7 +181,8 @@ def _score(measured: Measured, prior: Floats, rules: Union, union_size: UnionSiz
         value = np.logaddexp(value, _drawn_part_by_part(measured, rules, universe)) - np.log(2)
     value += answered(pool, together[None, :])
     given = ~pool.drawn
-    value += log_spared(np.array([pool.hits[list(rules)][:, given].any(axis=0).sum()], float), int(given.sum()))
+    hits = np.array([pool.hits[list(rules)][:, given].any(axis=0).sum()], float)
+    value += log_spared(hits, int(given.sum()), noise=measured.noise)
     score = float(value[0]) + float(prior[rules[0]])
     whole = float(logsumexp(prior))  # a prior is known up to a constant: a further rule must not gain by it
     derived = covers[rules[0]].copy()

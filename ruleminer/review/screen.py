@@ -12,13 +12,13 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm, arity
 from ruleminer.proposals.derivations import Fact
-from ruleminer.proposals.explain import kind_of_term
+from ruleminer.proposals.explain import confidence_of, kind_of_term
 from ruleminer.proposals.identity import identity_policy, mapping_of
 from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.proposal import Proposal, RuleEvidence, Status
 from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.term_proposals import is_shown
-from ruleminer.review.hypotheses import Hypothesis, entropy
+from ruleminer.review.hypotheses import entropy
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import Row, names_of, rows_behind
 from ruleminer.review.session import Change, ReviewSession
@@ -69,7 +69,10 @@ def _listed(session: ReviewSession, name: str) -> Json:
         state = "yours"
     elif founded and decision is not None:
         state = "proposed" if decision.measured.pool.positives else "guessed"
-    sure = _likely_share(some) if founded else 0.0
+    sure = 0.0
+    if founded and decision is not None:  # as the report and the terminal tell it
+        told = confidence_of(decision, session.pools.terms.calibration)
+        sure = decision.posterior if told is None else told
     return {
         "name": name,
         "label": next(iter(meant.labels), ""),
@@ -83,10 +86,6 @@ def _listed(session: ReviewSession, name: str) -> Json:
         "differs": name in session.disagreements,
         "rank": ("proposed", "guessed", "nothing", "yours").index(state),
     }
-
-
-def _likely_share(some: Sequence[Hypothesis]) -> float:
-    return max((one.share for one in some if one.rules), default=0.0)
 
 
 def _trust(state: str, sure: float) -> str:

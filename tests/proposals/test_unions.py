@@ -16,8 +16,15 @@ SUPPLIERS = made("Organization(x) <- suppliers(id: x)", range(200, 230), whole=T
 SHIPPERS = made("Organization(x) <- shippers(id: x)", range(300, 303), whole=True)
 
 
-def best(rules: Sequence[Made], positives: Sequence[object], *, noise: bool = False) -> set[str]:
-    one = measured(rules, positives, noise=noise)
+def best(
+    rules: Sequence[Made],
+    positives: Sequence[object],
+    *,
+    noise: bool = False,
+    negatives: Sequence[object] = (),
+    drawn: Sequence[bool] | None = None,
+) -> set[str]:
+    one = measured(rules, positives, negatives, noise=noise, drawn=drawn)
     ranking = rank(one, Ranker.EVIDENCE, union_size=sizes_of_unions(rules, one))
     return {rule_text(one.pool.rules[i]).partition(" <- ")[2] for i in ranking.chosen}
 
@@ -85,3 +92,19 @@ def test_a_large_part_is_not_narrowed_for_the_sake_of_the_other_parts() -> None:
     sold = made("name(x) <- track(n: x), line(t: x)", range(1_900), length=8.0)
     examples = [1, 100, *(n * 10_000 + m for n in range(1, 5) for m in (0, 1))]
     assert "track(n: x)" in best([*small, tracks, sold], examples)
+
+
+@pytest.mark.parametrize("examples", range(1, 4))
+def test_a_counter_example_keeps_out_every_part_that_derives_it(examples: int) -> None:
+    rules = [CUSTOMERS, SUPPLIERS]
+    positives = [1, 2, 3, 4, *range(201, 201 + examples)]
+    assert len(best(rules, positives)) == 2
+    assert best(rules, positives, negatives=[229]) == {"customers(id: x)"}
+    assert len(best(rules, positives, negatives=[229], drawn=[True])) == 2, "not one that was made by sampling"
+
+
+def test_a_counter_example_speaks_for_the_rule_that_spares_it() -> None:
+    table = made("C(x) <- t(id: x)", range(1_000), length=5.0, names=1.0)
+    some = made('C(x) <- t(id: x, kind: "a")', range(900), length=9.0)
+    assert best([table, some], range(3)) == {"t(id: x)"}
+    assert best([table, some], range(3), negatives=[950]) == {'t(id: x, kind: "a")'}

@@ -101,9 +101,7 @@ def pages_of(
     taken: set[str] = set()
     pages = []
     for proposal in sorted(proposals.proposals, key=_doubt):
-        certainty = proposal.confidence if proposal.status is Status.GUESSED else None
-        if proposal.status is Status.PROPOSED:
-            certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
+        certainty = proposal.certainty
         pages.append(
             Page(
                 proposal,
