@@ -222,8 +222,10 @@ def write_dataset(
             (
                 "facts",
                 "SELECT fact, predicate, arg1, arg2, kind1, kind2, positive, NOT positive AND NOT EXISTS (SELECT 1 "
-                "FROM given g WHERE g.predicate = f.predicate AND g.arg1 = f.arg1 AND "
-                f"g.arg2 IS NOT DISTINCT FROM f.arg2) AS drawn{named} FROM fact f WHERE positive IS NOT NULL "
+                "FROM given g WHERE g.predicate = f.predicate AND g.arg1 = f.arg1 "
+                "AND g.arg2 IS NOT DISTINCT FROM f.arg2 AND g.space1 IS NOT DISTINCT FROM f.space1 "
+                "AND g.space2 IS NOT DISTINCT FROM f.space2) "
+                f"AS drawn{named} FROM fact f WHERE positive IS NOT NULL "
                 "ORDER BY fact",
             ),
             ("rules", "SELECT rule, template, text FROM numbered ORDER BY rule"),
@@ -277,9 +279,20 @@ def _write_notes(
     (folder / "times.json").write_text(json.dumps(times or {}, indent=1) + "\n", "utf-8")
 
 
+def proposals_are_stale(run: Run) -> bool:
+    """Whether the run's proposals were made from another dataset than the one that is there now."""
+    try:
+        told = json.loads((run.proposals / "proposals.json").read_text("utf-8"))["made_from"]["dataset"]
+        return bool(told != json.loads((run.dataset / "manifest.json").read_text("utf-8")).get("plan"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):  # nobody knows
+        return False
+
+
 def require_dataset(run: RunLike) -> Path:
     """The folder of a run's dataset, or the dataset folder itself; one line where there is none."""
     run = Run.of(run)
+    if not run.folder.is_dir():
+        raise InputError(f"{run}: no such folder")
     folder = run.dataset if run.has_dataset else run.folder
     if not (folder / "manifest.json").is_file():
         raise InputError(f"no dataset in {run}: extract one first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160
 
 _POLICY_LINES = 12
+_SILENT = "none stands out"
+_LARGE, _TOP = 200, 25  # terms of an ontology of which not all are listed, and classes that are
 _NARROW = 100  # columns of a terminal below which a table leaves out what can be read in the report
 _LONGEST_CODE, _CODES = 24, 12  # characters of a code, codes of a column
 
@@ -133,8 +136,10 @@ def _clipped(value: str) -> str:
     return line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + "…"
 
 
-def ontology_tables(ontology: Ontology) -> list[RichTable]:
-    """The classes and the properties of an ontology."""
+def ontology_tables(ontology: Ontology, everything: bool = False) -> list[RichTable | str]:
+    """The classes and the properties of an ontology; of a large one what it is about, if not `everything` is asked."""
+    if len(ontology.terms) > _LARGE and not everything:
+        return _ontology_summary(ontology)
 
     def names(iris: Iterable[str]) -> str:
         return ", ".join(_short(ontology, iri) for iri in iris)
@@ -154,6 +159,29 @@ def ontology_tables(ontology: Ontology) -> list[RichTable]:
         ),
     )
     return [classes, properties]
+
+
+def _ontology_summary(ontology: Ontology) -> list[RichTable | str]:
+    """The uppermost classes, with how many lie below them and how many properties these have."""
+    known = {one.iri for one in ontology.classes}
+    above = {one.iri: {*one.parents} & known for one in ontology.classes}
+    top = [one for one in ontology.classes if not above[one.iri]]
+    weight = {one.iri: len(ontology.descendants(one.iri)) for one in ontology.classes}
+    widest = max(top, key=lambda one: weight[one.iri], default=None)
+    if widest is not None and 2 * weight[widest.iri] > len(known):  # one class above nearly all says little
+        top = [widest, *(one for one in ontology.classes if widest.iri in above[one.iri])]
+    rows = []
+    for one in sorted(top, key=lambda one: (-weight[one.iri], one.name)):
+        within = {one.iri, *ontology.descendants(one.iri)}
+        rows.append((one.name, weight[one.iri], sum(1 for p in ontology.properties if within & {*p.domains})))
+    kinds = Counter(str(one.kind) for one in ontology.properties)
+    told = ", ".join(f"{number:,} {kind}" for kind, number in sorted(kinds.items()))
+    more = f" and {len(rows) - _TOP:,} more" if len(rows) > _TOP else ""
+    return [
+        table("The uppermost classes", ("class", "classes below", "properties of these"), rows[:_TOP]),
+        f"{len(ontology.classes):,} classes{f', of which {_TOP} are shown{more}' if more else ''}, "
+        f"{len(ontology.properties):,} properties ({told}); --all lists them",
+    ]
 
 
 def _short(ontology: Ontology, iri: str) -> str:
@@ -383,7 +411,7 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
     ):
         if some:
             named = [
-                (p.predicate, _rules_text(p), _share(p.confidence), p.derives, next(iter(p.reasons), ""))
+                (p.predicate, _rules_text(p), _share(p.confidence), p.derives, next(iter(p.reasons), _SILENT))
                 for p in sorted(some, key=lambda p: -p.posterior)
             ]
             tables.append(_filled_table(title, ("predicate", "rule", "sure", "derives", "weightiest reason"), named))
@@ -397,7 +425,7 @@ def _rules_text(one: Proposal) -> str:
 def _filled_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[object]]) -> RichTable:
     """A table without the columns that are empty in all rows, nor, where there is little room, the last one."""
     shown = len(headings) - (results.width < _NARROW)
-    kept = [i for i in range(shown) if any(row[i] not in (None, "") for row in rows)]
+    kept = [i for i in range(shown) if any(row[i] not in (None, "", _SILENT) for row in rows)]
     drawn = table(title, [headings[i] for i in kept], [[row[i] for i in kept] for row in rows])
     for place, column in zip(kept, drawn.columns, strict=True):
         column.no_wrap = headings[place] in ("sure", "posterior", "examples", "negatives", "derives")
@@ -427,9 +455,13 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     lines += told.identity[:_POLICY_LINES]
     if len(told.identity) > _POLICY_LINES:
         lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
+    drafted = sum(p.status == "guessed" and p.confidence is not None for p in told.proposals)
+    named = f", {count['guessed'] - drafted} guessed by names and not mapped" if count["guessed"] > drafted else ""
+    without = [p.predicate for p in told.proposals if p.status == "nothing"]
+    which = f" ({', '.join(without)})" if 0 < len(without) <= _NAMED else ""
     lines.append(
-        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {count['guessed']} drafted "
-        f"without, {count['nothing']} without a rule"
+        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {drafted} drafted "
+        f"without{named}, {count['nothing']} without a rule{which}"
     )
     if count["proposed"] and told.calibration is None:
         lines.append(

@@ -8,6 +8,8 @@ import warnings
 from contextlib import suppress
 from typing import TextIO
 
+from typer._click.exceptions import NoArgsIsHelpError
+
 from ruleminer.cli import (
     benches,
     exporting,
@@ -71,14 +73,19 @@ def main() -> None:
     warnings.showwarning = _tell_note
     try:
         try:
-            app()
+            code = app(prog_name="ruleminer", standalone_mode=False)
         finally:
             sys.stdout.flush()  # what cannot be written is told here, not when Python ends
+        if code:
+            sys.exit(code)
+    except NoArgsIsHelpError as error:
+        sys.stderr.write(error.format_message() + "\n")
+        sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write(_INTERRUPTED)
         sys.exit(130)
     except SystemExit as end:
-        if end.code == 130:  # typer has its own way with Ctrl-C, and says nothing
+        if end.code == 130:  # typer turns Ctrl-C into an exit code, and says nothing
             sys.stderr.write(_INTERRUPTED)
         raise
     except BrokenPipeError:  # `| head` has seen enough

@@ -11,6 +11,7 @@ import typer
 from ruleminer.cli.app import (
     ExcludeOption,
     JsonOption,
+    RoleOption,
     SchemaOption,
     TableOption,
     TimeoutOption,
@@ -36,6 +37,7 @@ def export(
         typer.Option("--db", help="The live database, read only.", show_default="the one extracted from"),
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     ontology: Annotated[Path | None, typer.Option(help="The ontology.", show_default="the one extracted with")] = None,
     iri: Annotated[
         list[str] | None,
@@ -56,10 +58,11 @@ def export(
     from ruleminer import terminal
     from ruleminer.proposals.export import export_mapping
     from ruleminer.proposals.request import ProposeRequest
+    from ruleminer.sources.database import with_role
 
     request = ProposeRequest(
-        run=run, db=db, schema=schema, ontology=ontology, iris=tuple(iri or ()), base=base, datatypes=datatypes,
-        include=tuple(include or ()), exclude=tuple(exclude or ()), timeout=timeout,
+        run=run, db=with_role(db, role), schema=schema, ontology=ontology, iris=tuple(iri or ()), base=base,
+        datatypes=datatypes, include=tuple(include or ()), exclude=tuple(exclude or ()), timeout=timeout,
     )  # fmt: skip
     made = export_mapping(request, language, start, out)
     for note in made.notes:

@@ -15,6 +15,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from typer import Abort
+from typer._click.exceptions import ClickException
+
 from ruleminer import __version__
 from ruleminer.errors import RuleminerError, first_line
 
@@ -27,6 +30,10 @@ def told_error(error: BaseException, words: Sequence[str], option: Callable[[str
     """The exit code of an error and what is told of it; options are spelt as the command line has them."""
     if isinstance(error, RuleminerError):
         return USER, error.told(option)
+    if isinstance(error, ClickException):
+        return USER, _told_usage(error)
+    if isinstance(error, Abort):
+        return USER, "the input is at its end"
     if isinstance(error, OSError):
         where = f"{error.filename}: " if isinstance(error.filename, str) else ""
         return USER, f"{where}{error.strerror or first_line(error)}"
@@ -35,6 +42,13 @@ def told_error(error: BaseException, words: Sequence[str], option: Callable[[str
     if isinstance(error, RecursionError):
         return USER, "something that was read is nested too deep"
     return INTERNAL, _told_internal(error, words)
+
+
+def _told_usage(error: ClickException) -> str:
+    """What is wrong with the words of a command, in one line, and where to read what it takes."""
+    told = " ".join(error.format_message().split()).removesuffix(".")
+    context = getattr(error, "ctx", None)
+    return f"{told}; see {context.command_path} --help" if context is not None else told
 
 
 def _told_internal(error: BaseException, words: Sequence[str]) -> str:

@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from ruleminer.cli.app import JsonOption, QuietOption, SchemaOption, TimeoutOption, TrustOption, app, print_json
+from ruleminer.cli.app import (
+    JsonOption,
+    QuietOption,
+    RoleOption,
+    SchemaOption,
+    TimeoutOption,
+    TrustOption,
+    app,
+    print_json,
+)
 
 
 @app.command(
@@ -23,6 +32,7 @@ def materialise(
         typer.Option("--db", help="The live database, read only.", show_default="the one the run was made from"),
     ] = None,
     schema: SchemaOption = None,
+    role: RoleOption = None,
     form: Annotated[str, typer.Option("--format", help="nt (N-Triples), nq (N-Quads) or parquet.")] = "nt",
     force: Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote.")] = False,
     timeout: TimeoutOption = 300.0,
@@ -32,11 +42,20 @@ def materialise(
 ) -> None:
     """Write the triples that a mapping makes of a database, each once, in parts, in bounded memory."""
     from ruleminer import terminal
+    from ruleminer.sources.database import with_role
     from ruleminer.validation.triple_files import materialise_files
 
     with terminal.progress_bars(quiet or as_json) as progress:
         written = materialise_files(
-            run, out, db=db, schema=schema, form=form, force=force, timeout=timeout, trust=trust, progress=progress
+            run,
+            out,
+            db=with_role(db, role),
+            schema=schema,
+            form=form,
+            force=force,
+            timeout=timeout,
+            trust=trust,
+            progress=progress,
         )
     for note in written.notes:
         terminal.log.print(note, markup=False)

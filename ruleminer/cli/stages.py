@@ -57,6 +57,9 @@ def inspect(
     picture: Annotated[
         Path | None, typer.Option(help="Draw tables and links into this file, *.svg or *.png.", show_default="none")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List all terms of a large ontology, not what it is about.")
+    ] = False,
     timeout: TimeoutOption = 300.0,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -77,7 +80,7 @@ def inspect(
     if picture is not None:
         check_picture(picture)
     terms = read_ontology(ontology) if ontology else None
-    drawn = terminal.ontology_tables(terms) if terms else []
+    drawn = terminal.ontology_tables(terms, everything) if terms else []
     told = {"ontology": asdict(terms)} if terms else {}
     for iri in terms.missing_imports if terms else ():
         terminal.log.print(f"it imports {iri}, of which no file lies beside it: its terms are not known", markup=False)

@@ -26,7 +26,7 @@ from ruleminer.errors import InputError
     "ruleminer validate --mapping mapping.ttl --examples facts.csv --ontology shop.ttl --db shop.sqlite"
 )
 def validate(
-    mapping: Annotated[Path, typer.Option(help="An R2RML mapping, ours or another tool's.")],
+    mapping: Annotated[Path, typer.Option(help="An R2RML mapping, ours or another tool's; or a run's folder.")],
     scenario: Annotated[Path | None, typer.Option(help="A scenario folder with query pairs.")] = None,
     examples: Annotated[
         list[Path] | None,
@@ -56,9 +56,10 @@ def validate(
     """
     from ruleminer import terminal
     from ruleminer.sources.database import with_role
+    from ruleminer.validation.triple_files import mapping_file
     from ruleminer.validation.validate import validate_mapping
 
-    db = with_role(db, role)
+    db, mapping = with_role(db, role), mapping_file(mapping)
     if (scenario is None) == (not examples):
         raise InputError("say what to hold the mapping against: --scenario FOLDER or --examples FILE, one of the two")
     with terminal.progress_bars(quiet or as_json) as progress:

@@ -1,8 +1,9 @@
 """Example facts: CSV and Parquet tables, RDF instance data and query pairs, read into one table of facts.
 
 CSV has the header `predicate,arg1[,arg2]`, and optionally `kind1`, `kind2` and `label` (or `positive`): positive
-or negative, 1 or 0, true or false, + or -. Without a label a fact is positive. Blanks around a cell are no part of it,
-but for an argument whose kind is given as text. The decisions of a review (`decisions.py`) are examples, too.
+or negative, 1 or 0, true or false, + or -. Without a label, or with an empty one, a fact is positive. Blanks around a
+cell are no part of it, but for an argument whose kind is given as text. The decisions of a review (`decisions.py`) are
+examples, too.
 """
 
 from __future__ import annotations
@@ -164,7 +165,7 @@ def _fact(row: dict[str, str], term: OntologyTerm) -> Fact:
     given = len([text for text in arguments if text])
     if given != arity(term) or not arguments[0]:
         raise InputError(arity_problem(term, given))
-    label = row.get("label", row.get("positive", "positive")).strip().lower()
+    label = row.get("label", row.get("positive", "")).strip().lower() or "positive"
     if label not in TRUTH:
         raise InputError(f"a label is positive or negative (1 or 0, true or false, + or -), not {label!r}")
     return Fact(term.name, tuple(arguments[:given]), kinds[:given], TRUTH[label])

@@ -170,7 +170,7 @@ def _kinds(texts: pa.Array, source: str) -> pa.Array:
 def _truth(labels: pa.Array | None, count: int, source: str) -> pa.Array:
     if labels is None:
         return pa.repeat(pa.scalar(True), count)
-    known = {text: TRUTH.get((text or "positive").strip().lower()) for text in pc.unique(labels).to_pylist()}
+    known = {text: TRUTH.get((text or "").strip().lower() or "positive") for text in pc.unique(labels).to_pylist()}
     unknown = [text for text, truth in known.items() if truth is None]
     refuse(
         [f"a label is positive or negative (1 or 0, true or false, + or -), not {text!r}" for text in unknown], source

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import proposals_are_stale, read_dataset
 from ruleminer.errors import InputError
 from ruleminer.problem.ontology import Ontology
 from ruleminer.problem.rule_files import body_problems, head_problem, read_rule_file
@@ -58,12 +58,19 @@ def export_mapping(
     dataset = read_dataset(run)
     ontology = run_ontology(request, dataset)
     proposed = proposed_before(run)
+    stale = proposals_are_stale(run)
+    if stale and rules_file is None:
+        raise InputError(
+            f"the proposals in {run} are older than its dataset: run ruleminer propose-mappings {run} first"
+        )
     wished = as_proposed(request, proposed)
     overrides = dict(parse_iri_override(text) for text in wished.iris)
     with live_database(request, dataset) as database:
         rules = _read_rules(rules_file or run.proposals / FILES["rules"], ontology, database.schema)
         check_overrides(ontology, overrides, wished.base, database.schema)
-        notes: list[str] = []
+        notes = (
+            [f"the proposals in {run}, which entities keep their IRIs by, are older than its dataset"] if stale else []
+        )
         structure = live_structure(run, database, notes)
         settled = {} if request.iris or request.base else _settled(proposed)
         mapped = map_rules(rules, ontology, database, structure, overrides, wished.base, settled, wished.datatypes)

@@ -52,6 +52,8 @@ def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None
             ending = question.reason
             break
         asked += 1
+        if asked == 1:
+            say(HELP)
         for line in told_question(session, question, asked):
             say(line)
         ending = _answered(session, question, ask, say)
@@ -126,8 +128,12 @@ def file_answers(path: Path) -> Ask:
     """Answers from a file, a line each; empty lines and what is behind a `#` do not count."""
     try:
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise InputError(f"{path}: cannot be read ({problem})") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text; save the file as UTF-8") from None
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read ({problem.strerror})") from None
     known = {"y", "n", "?", "0", "a", "r", "-", "u", "q", *map(str, range(1, 10))}
     answers = []
     for number, line in enumerate(lines, start=1):

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ruleminer import notebook
-from ruleminer.dataset import read_dataset
+from ruleminer.dataset import proposals_are_stale, read_dataset
 from ruleminer.errors import InputError
 from ruleminer.progress import Progress, silent
 from ruleminer.run import Run, RunLike
@@ -88,6 +88,9 @@ def mapping_file(place: RunLike) -> Path:
     proposed = Run.of(path).proposals / "mapping.ttl"
     if not proposed.is_file():
         raise InputError(f"{path} has no proposals: run ruleminer propose-mappings or draft first, or name a mapping")
+    if proposals_are_stale(Run.of(path)):
+        told = f"the proposals in {path} are older than its dataset: run ruleminer propose-mappings {path} first"
+        raise InputError(f"{told}, or name {proposed} if you mean it")
     return proposed
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.proposals.conftest import Cli, Extracted
 
 MISTAKES = {
-    "no dataset": (["nowhere"], "no dataset in nowhere"),
+    "no dataset": (["nowhere"], "nowhere: no such folder"),
     "no model": (["run", "--ranker", "neural"], "--ranker neural needs a model: train one in run first"),
     "unknown ranker": (["run", "--ranker", "best"], "must be one of coverage, evidence, neural, joint, not 'best'"),
     "IRI without a template": (["run", "--iri", "Person"], "Person"),

@@ -91,7 +91,8 @@ class Agreement:
 def pages_of(
     proposals: Proposals, queries: Iterable[QueryResult] = (), mapped: Collection[str] | None = None
 ) -> tuple[Page, ...]:
-    """All predicates, in the order a reviewer needs: least certain first, then guesses, then what has no rule.
+    """All predicates, in the order a reviewer needs: what has examples and no rule for them, then the least certain
+    proposals first, then guesses, then what has no rule.
 
     `mapped` names those whose rules are in the mapping, if these are not just those with examples.
     """
@@ -166,7 +167,8 @@ _STATUSES = (Status.PROPOSED, Status.GUESSED, Status.NOTHING)
 
 def _doubt(proposal: Proposal) -> tuple[int, float, str]:
     certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
-    return _STATUSES.index(proposal.status), certainty, proposal.predicate
+    rank = -1 if proposal.positives and proposal.status is not Status.PROPOSED else _STATUSES.index(proposal.status)
+    return rank, certainty, proposal.predicate
 
 
 def _trust(proposal: Proposal, certainty: float | None) -> Trust:
@@ -187,6 +189,8 @@ def _examples(proposal: Proposal) -> tuple[int, int]:
 
 def _remarks(proposal: Proposal) -> tuple[str, ...]:
     remarks = []
+    if proposal.positives and proposal.status is not Status.PROPOSED:
+        remarks.append(f"{proposal.positives} examples, no rule for them")
     if len(proposal.rules) > 1:
         remarks.append(f"union of {len(proposal.rules)}")
     if proposal.status is Status.PROPOSED and proposal.derives == 0:
