@@ -7,7 +7,7 @@ union (`claims.py`). Commands, reports and the mapping study take their choice f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,6 +50,7 @@ class Decision:
     beliefs: tuple[Belief, ...] = ()  # of the term's parts, where it did
     likely: tuple[Belief, ...] = ()  # those that are mapped
     turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
+    kin: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
 
     @property
     def reasons(self) -> tuple[str, ...]:

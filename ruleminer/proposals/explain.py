@@ -169,6 +169,8 @@ def _verdict(decision: Decision, index: int, shared: int | None, union: int | No
     pool = measured.pool
     if index in chosen and decision.word:
         return f"{decision.word} by the user"
+    if index in decision.kin:
+        return f"taken, though no example shows it: {decision.kin[index]}"
     if index in chosen:
         return "chosen" if len(chosen) == 1 else f"chosen, one of a union of {len(chosen)}"
     size, ours = int(measured.sizes[index]), pool.covers[index]

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 from ruleminer.dataset import Dataset
 from ruleminer.errors import InputError
+from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.pool import Pool
+from ruleminer.rules.printer import rule_text
 from ruleminer.sources.database import Database
 
 
@@ -52,6 +54,16 @@ def cut_candidates(dataset: Dataset) -> list[str]:
     return [
         f"{cut:,} facts of the run have more candidates than extraction kept (max-candidates): rules beyond count as "
         "if they did not derive them"
+    ]
+
+
+def unshown_parts(decisions: Mapping[str, Decision]) -> list[str]:
+    """The parts that were taken though no example shows them, and what they follow from."""
+    return [
+        f"{name}: {rule_text(one.measured.pool.rules[place]).partition(' <- ')[2]} is taken, though no example "
+        f"shows it: {why}"
+        for name, one in decisions.items()
+        for place, why in one.kin.items()
     ]
 
 

@@ -24,7 +24,7 @@ class RuleEvidence:
     """One rule of a predicate and what speaks for and against it."""
 
     rule: Rule
-    origin: str  # extraction, model, refinement or guess
+    origin: str  # extraction, model, refinement, guess or other terms
     posterior: float
     log_prior: float
     log_likelihood: float

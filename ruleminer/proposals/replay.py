@@ -20,9 +20,10 @@ from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecis
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.entity_texts import EntityTexts
+from ruleminer.proposals.kin_parts import KinPart, kin_parts
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
-from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.proposals.pool import KIN, Bools, Pool, Spaces, rule_pool, with_rules
+from ruleminer.proposals.ranking import Measured, Ranker, likelihood_of, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Place, Rule
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
+_KIN_ROUNDS = 3  # in which one term's parts may bring another's
+_UNLIKELY = 0.05  # the probability that no example is of a part, below which the part is not meant
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class Replay:
     _unusable: dict[Body, str] = field(default_factory=dict)
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
     unanswered: set[object] = field(default_factory=set)
+    _kin: dict[object, Pool] = field(default_factory=dict)  # pools with a part that follows from other terms
 
     def spoken_of(self, *, facts: bool) -> tuple[str, ...]:
         """The terms that the user keeps a rule of; with `facts`, also those of which they know that one holds."""
@@ -82,14 +86,81 @@ class Replay:
 
     def of(self, said: UserDecisions) -> Replay:
         """The same database's replay of other decisions: what was asked is known."""
-        return Replay(self.measure, said, self._derives, self._unusable)
+        return Replay(self.measure, said, self._derives, self._unusable, _kin=self._kin)
 
     def decided(
         self, measured: Mapping[str, Measured], ranker: Ranker, applied: Applied | None = None
     ) -> dict[str, Decision]:
         """All terms decided together, as the user's word has it; `applied`, if at hand, spares us applying it."""
         applied = applied or self.applied(measured)
-        return upheld(self._decide(applied, ranker), applied, ranker, self.measure)
+        found = upheld(self._decide(applied, ranker), applied, ranker, self.measure)
+        return found if ranker is Ranker.COVERAGE else self._with_kin(found)
+
+    def _with_kin(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
+        """The decisions of terms with examples, with the parts that follow from those of other terms."""
+        structure = self.measure.structure
+        found = dict(decisions)
+        for _ in range(_KIN_ROUNDS if structure is not None else 0):
+            decided = {name: one.rules for name, one in found.items() if one.measured.pool.given.any()}
+            widened: dict[str, Decision] = {}
+            for name, part in kin_parts(decided, self.measure.ontology, self.measure.derivations.structure):
+                wider = self._widened(widened.get(name, found[name]), part)
+                if wider is not None:
+                    widened[name] = wider
+            if not widened:
+                break
+            found |= widened
+        return found
+
+    def _widened(self, decision: Decision, part: KinPart) -> Decision | None:
+        """The decision with one more part; None if the user, the examples or the database speak against it.
+
+        Examples do, the more there are that the part does not derive: were it meant, some would probably be of it.
+        """
+        measured, body = decision.measured, Body(part.rule)
+        pool = measured.pool
+        if (
+            decision.word
+            or measured.noise
+            or body in self.said.rejected.get(pool.predicate, {})
+            or self._refusal(part.rule)
+        ):
+            return None
+        if body in pool.bodies:
+            place = pool.bodies.index(body)
+        else:
+            examples = (body, pool.positives, pool.negatives, pool.spaces)
+            if examples not in self._kin:
+                [self._kin[examples]] = with_rules([pool], [[part.rule]], KIN, self.measure.derivations)
+            wider = self._kin[examples]
+            if len(wider.rules) == len(pool.rules):
+                return None
+            measured = self._with_rule(pool.predicate, measured, part.rule)
+            measured = replace(measured, pool=wider)
+            place = len(pool.rules)
+        pool = measured.pool
+        if place in decision.chosen or pool.hits[place][~pool.drawn].any():
+            return None
+        derivations = self.measure.derivations
+        union = derivations.union_size([*decision.rules, part.rule])
+        before = derivations.union_size(decision.rules)
+        if not union or before is None or union == before:
+            return None
+        unshown = int((~pool.covers[place] & pool.given).sum())
+        if (before / union) ** unshown < _UNLIKELY:
+            return None
+        ranking = decision.ranking
+        if place == len(ranking.posterior):
+            weights = self.measure.weights
+            ranking = replace(
+                ranking,
+                order=np.append(ranking.order, place),
+                posterior=np.append(ranking.posterior, 0.0),
+                log_prior=np.append(ranking.log_prior, measured.priors[place].total(weights, int(pool.given.sum()))),
+                log_likelihood=np.append(ranking.log_likelihood, likelihood_of(measured)[place]),
+            )
+        ranking = replace(ranking, chosen=(*ranking.chosen, place))
+        return replace(decision, measured=measured, ranking=ranking, kin={**decision.kin, place: part.why})
 
     def drafted(self, joint: Joint, applied: Applied) -> dict[str, Decision]:
         """What the network decides of the terms that are not in `applied`: those that no example speaks for."""

@@ -25,7 +25,7 @@ from ruleminer.proposals.hypotheses import World
 from ruleminer.proposals.joint import MOST_TERMS, Joint
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.model_rules import can_write, chosen_ranker, load_scorer, written_rules
-from ruleminer.proposals.notes import cut_candidates, misfits, refusals
+from ruleminer.proposals.notes import cut_candidates, misfits, refusals, unshown_parts
 from ruleminer.proposals.offers import offers
 from ruleminer.proposals.pool import GUESS, Pool, dataset_pools, rule_pool
 from ruleminer.proposals.proposal import Calibration, Proposal, Proposals, Status
@@ -153,12 +153,13 @@ def propose_terms(
         decisions = {name: replay.decided(terms.measured, name, applied) for name in rankers}
         base = Ranker.EVIDENCE if ranker is Ranker.JOINT else ranker  # that decides where there are examples
         proposed = list(_explained(base, decisions, measure, calibration, progress))
+        kin = unshown_parts(decisions[base])
     _give_up_if_lost(derivations.lost, size_cache)
     with _timed(seconds, "guesses"):
         done = {one.predicate for one in proposed}
         reasons = {**terms.reasons, **applied.silent}
         drafted = None
-        notes = [*terms.notes, *replay.unknown, *applied.notes]
+        notes = [*terms.notes, *replay.unknown, *applied.notes, *kin]
         try:
             if (joint := network_of(terms, notes)) is not None:
                 drafted = _drafted(joint, replay, applied)

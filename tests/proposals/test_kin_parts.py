@@ -1,0 +1,102 @@
+"""Parts that no example shows are taken where they follow from what examples show of other terms, and are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ruleminer import api
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
+from ruleminer.proposals.proposal import Proposals
+
+PERSON, ORDER = "http://w/Person", "http://w/Order"
+ONTOLOGY = Ontology(
+    (OntologyClass(PERSON, "Person"), OntologyClass(ORDER, "Order")),
+    (
+        Property("http://w/phone", "phone", PropertyKind.DATATYPE, domains=(PERSON,)),
+        Property("http://w/jobTitle", "jobTitle", PropertyKind.DATATYPE, domains=(PERSON,)),
+        Property("http://w/remark", "remark", PropertyKind.DATATYPE),
+    ),
+)
+TITLES = [("jobTitle", f"employee:{i}", f"title {i}") for i in (1, 3, 4)]
+PHONES = [("phone", f"customer:{i}", f"c{i}") for i in (2, 5, 9)]
+PERSONS = [("Person", f"customer:{i}") for i in (2, 5, 7)]
+CUSTOMERS = "Person(x) <- customer(id: x)"
+EMPLOYEES = "Person(x) <- employee(nr: x)"
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("shop") / "shop.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.execute(
+            """
+            CREATE TABLE customer (id INTEGER PRIMARY KEY, phone VARCHAR, remark VARCHAR);
+            CREATE TABLE employee (nr INTEGER PRIMARY KEY, phone VARCHAR, title VARCHAR, remark VARCHAR);
+            CREATE TABLE orders (id INTEGER PRIMARY KEY, phone VARCHAR, remark VARCHAR);
+            INSERT INTO customer SELECT i, 'c' || i, 'remark ' || i FROM range(40) r(i);
+            INSERT INTO employee SELECT i, 'e' || i, 'title ' || i, 'none ' || i FROM range(8) r(i);
+            INSERT INTO orders SELECT i, 'o' || i, 'order ' || i FROM range(30) r(i);
+            """
+        )
+    return f"duckdb:///{file}"
+
+
+def proposed(
+    shop: str, run: Path, *examples: Sequence[tuple[str, ...]], denied: Sequence[tuple[str, ...]] = ()
+) -> tuple[dict[str, set[str]], Proposals]:
+    lines = ["predicate,arg1,arg2,label"]
+    for label, facts in (("+", [fact for some in examples for fact in some]), ("-", denied)):
+        lines += [",".join([*fact, *([""] * (3 - len(fact))), label]) for fact in facts]
+    (run / "facts.csv").write_text("\n".join(lines) + "\n")
+    api.extract(shop, ONTOLOGY, run / "facts.csv", run / "run")
+    told = api.propose(run / "run", ranker="evidence").proposals
+    return {one.predicate: set(one.texts) for one in told.proposed}, told
+
+
+def test_what_has_a_property_of_one_class_alone_is_of_that_class_and_has_its_other_properties(
+    shop: str, tmp_path: Path
+) -> None:
+    found, told = proposed(shop, tmp_path, PERSONS, PHONES, TITLES)
+    assert found == {
+        "Person": {CUSTOMERS, EMPLOYEES},
+        "phone": {"phone(x, y) <- customer(id: x, phone: y)", "phone(x, y) <- employee(nr: x, phone: y)"},
+        "jobTitle": {"jobTitle(x, y) <- employee(nr: x, title: y)"},
+    }, "the phones of orders are of nobody"
+    assert sum("though no example shows it" in note for note in told.notes) == 2
+    part = next(
+        rule for one in told.proposed if one.predicate == "Person" for rule in one.rules if rule.text == EMPLOYEES
+    )
+    assert part.verdict == "taken, though no example shows it: jobTitle is of nothing else, and of employee"
+
+
+def test_a_counter_example_keeps_such_a_part_out(shop: str, tmp_path: Path) -> None:
+    found, _ = proposed(shop, tmp_path, PERSONS, PHONES, TITLES, denied=[("Person", "employee:5")])
+    assert found["Person"] == {CUSTOMERS}
+    assert found["phone"] == {"phone(x, y) <- customer(id: x, phone: y)"}
+
+
+def test_many_examples_that_are_not_of_a_part_speak_against_it(shop: str, tmp_path: Path) -> None:
+    persons = [("Person", f"customer:{i}") for i in range(25)]
+    found, _ = proposed(shop, tmp_path, persons, TITLES)
+    assert found["Person"] == {CUSTOMERS}, "a sixth of all persons would be employees"
+
+
+def test_a_property_of_no_class_has_no_further_part_unless_the_class_holds_both(shop: str, tmp_path: Path) -> None:
+    remarks = [("remark", f"customer:{i}", f"remark {i}") for i in (2, 5, 9)]
+    found, _ = proposed(shop, tmp_path, PERSONS, remarks)
+    assert found["remark"] == {"remark(x, y) <- customer(id: x, remark: y)"}
+
+
+def test_iris_are_spelt_as_other_terms_show_them(shop: str, tmp_path: Path) -> None:
+    def named(facts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        return [(name, f"http://w/{one.replace(':', '/')}", *rest) for name, one, *rest in facts]
+
+    found, _ = proposed(shop, tmp_path, named(PERSONS), named(PHONES), named(TITLES))
+    assert found["Person"] == {
+        'Person(x) <- customer(id: a), x = "http://w/customer/" ++ a',
+        'Person(x) <- employee(nr: a), x = "http://w/employee/" ++ a',
+    }
