@@ -151,13 +151,34 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
             if choice is not None:
                 read[position][row] = meant(choice)
     for position, changed in read.items():
-        facts = _read_as(facts, position, changed)
+        facts = _of_same_things(_read_as(facts, position, changed), position, changed)
     several = {row: one.readings for row, one in named.items() if len(one.readings) > 1}
     others = _further(facts, {row: several[row] for row in several if positive[row]}, meant)
     denied = {row: _of_likeliest(readings) for row, readings in several.items() if not positive[row]}
     if denied:
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
     return Entities(facts, others, named)
+
+
+def _of_same_things(facts: pa.Table, position: int, read: Mapping[int, tuple[str, int | None]]) -> pa.Table:
+    """The facts with the space of a bare key where another example of the same term names the same key of one space.
+
+    `MusicGroup,1` beside `MusicGroup,AC/DC` is the same example twice.
+    """
+    predicates = facts["predicate"].to_pylist() if read else []
+    spaces: dict[tuple[str, str], set[int]] = {}
+    for row, (key, space) in read.items():
+        if space is not None:
+            spaces.setdefault((predicates[row], key), set()).add(space)
+    if not spaces:
+        return facts
+    texts, known = facts[f"arg{position}"].to_pylist(), facts[SPACES[position - 1]].to_pylist()
+    same = {
+        row: (text, next(iter(found)))
+        for row, (text, space) in enumerate(zip(texts, known, strict=True))
+        if space is None and len(found := spaces.get((predicates[row], text), ())) == 1
+    }
+    return _read_as(facts, position, same)
 
 
 def _named(predicate: str, of_row: Mapping[int, tuple[str, tuple[Choice, ...]]]) -> Named:

@@ -154,3 +154,11 @@ def test_of_several_readings_the_one_is_taken_whose_rules_derive_the_other_examp
     told = {"predicate": "by", "argument": 1, "text": "Best of", "read_as": "album:33", "others": ["album:31"]}
     assert dataset.manifest["ambiguous"] == [told]
     assert "Best of is read as album:33, and could be album:31" in doubtful_names(dataset.manifest)[0]
+
+
+def test_a_thing_that_is_given_by_key_and_by_name_is_one_example(library: Database, tmp_path: Path) -> None:
+    with library:
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("22", "Traffic", "band:22", "21", "kind:11"))
+        extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    positives = [one["arg1"] for one in read_dataset(tmp_path / "run").facts.to_pylist() if one["positive"]]
+    assert sorted(positives) == ["11", "21", "22"]
