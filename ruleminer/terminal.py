@@ -136,9 +136,14 @@ def _clipped(value: str) -> str:
     return line if len(line) <= _LONGEST_CODE else line[: _LONGEST_CODE - 1] + "…"
 
 
+def is_large(ontology: Ontology) -> bool:
+    """Whether an ontology has more terms than anybody reads."""
+    return len(ontology.terms) > _LARGE
+
+
 def ontology_tables(ontology: Ontology, everything: bool = False) -> list[RichTable | str]:
     """The classes and the properties of an ontology; of a large one what it is about, if not `everything` is asked."""
-    if len(ontology.terms) > _LARGE and not everything:
+    if is_large(ontology) and not everything:
         return _ontology_summary(ontology)
 
     def names(iris: Iterable[str]) -> str:
@@ -180,7 +185,7 @@ def _ontology_summary(ontology: Ontology) -> list[RichTable | str]:
     return [
         table("The uppermost classes", ("class", "classes below", "properties of these"), rows[:_TOP]),
         f"{len(ontology.classes):,} classes{f', of which {_TOP} are shown{more}' if more else ''}, "
-        f"{len(ontology.properties):,} properties ({told}); --all lists them",
+        f"{len(ontology.properties):,} properties ({told})",
     ]
 
 

@@ -81,6 +81,8 @@ def inspect(
         check_picture(picture)
     terms = read_ontology(ontology) if ontology else None
     drawn = terminal.ontology_tables(terms, everything) if terms else []
+    if terms and terminal.is_large(terms) and not everything:
+        drawn.append("--all lists all of its terms")
     told = {"ontology": asdict(terms)} if terms else {}
     for iri in terms.missing_imports if terms else ():
         terminal.log.print(f"it imports {iri}, of which no file lies beside it: its terms are not known", markup=False)
