@@ -21,6 +21,7 @@ from ruleminer.proposals.column_sql import ColumnSql
 from ruleminer.proposals.containment import is_contained, widenings
 from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.frames import Reading, alike, reading_of
+from ruleminer.proposals.reach import End
 from ruleminer.rules.body import Body
 from ruleminer.rules.dialects import BOUND
 from ruleminer.rules.lexical import family, readings
@@ -55,7 +56,7 @@ class Derivations:
         self._refused: dict[Body, str] = {}
         self._unions: dict[frozenset[Body], int | None] = {}
         self._distinct: dict[Place, int] = {}
-        self._shares: dict[tuple[Place, str], float] = {}
+        self._shares: dict[End, float] = {}
         self._readings: dict[Body, Reading | None] = {}
         self._columns = ColumnSql(database)
         self._bulk = BulkSizes(self.structure, self._columns)
@@ -242,31 +243,32 @@ class Derivations:
             self._distinct.update({Place(table, name): count for name, count in counts.items()})
         return {place: self._distinct[place] for place in columns}
 
-    def shares_up_to(self, ends: Iterable[tuple[Place, str]]) -> dict[tuple[Place, str], float]:
+    def shares_up_to(self, ends: Iterable[End]) -> dict[End, float]:
         """Of columns with a value each: the share of the filled rows whose value is no greater.
 
         Those that the database refuses are left out.
         """
-        tables: dict[str, list[tuple[Place, str]]] = {}
+        tables: dict[str, list[End]] = {}
         ends = list(ends)
         for end in ends:
             if end not in self._shares:
-                tables.setdefault(end[0].table, []).append(end)
+                tables.setdefault(end.place.table, []).append(end)
         for table, wanted in tables.items():
             for some in _chunks(wanted, _BINDABLE):
                 self._ask_shares(table, some)
         return {end: self._shares[end] for end in ends if end in self._shares}
 
-    def _ask_shares(self, table: str, ends: Sequence[tuple[Place, str]]) -> None:
+    def _ask_shares(self, table: str, ends: Sequence[End]) -> None:
         counted: list[str] = []
-        for place, _ in ends:
+        for place, _, filled in ends:
             name, bound = quote_identifier(place.column), BOUND
+            asked = " AND ".join(f"{quote_identifier(one)} IS NOT NULL" for one in (place.column, *filled))
             if self.database.schema.type_of(*place).kind is Kind.TEXT:
                 name, bound = self.database.dialect.text_of(name), self.database.dialect.text_of(BOUND)
                 bound += self.database.dialect.by_character  # as Python compares them
-            counted.append(f"avg(CASE WHEN {name} <= {bound} THEN 1.0 WHEN {name} IS NOT NULL THEN 0.0 END)")
-        whole = (self.database.schema.type_of(*place).kind is Kind.INTEGER for place, _ in ends)
-        values = [int(value) if is_whole else value for (_, value), is_whole in zip(ends, whole, strict=True)]
+            counted.append(f"avg(CASE WHEN {asked} THEN CASE WHEN {name} <= {bound} THEN 1.0 ELSE 0.0 END END)")
+        whole = (self.database.schema.type_of(*end.place).kind is Kind.INTEGER for end in ends)
+        values = [int(end.value) if is_whole else end.value for end, is_whole in zip(ends, whole, strict=True)]
         sql = f"SELECT {', '.join(counted)} FROM {self.database.quoted(table)}"
         try:
             ((*shares,),) = self._rows("shares of rows", sql, values)

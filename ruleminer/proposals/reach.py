@@ -5,7 +5,8 @@ whatever key a table has: a draw from the whole would then speak for the smalles
 condition that the first rows share (all products S10_… are of the scale 1:10). So the examples may as well be a draw
 from the beginning: as much of the extension as lies up to the greatest key that they name. Where keys that lie close
 together are numbers, the profile tells how much that is; else the database is asked for the share of rows up to that
-key. Of a compound key each column is tried. Where examples are scattered, the beginning is the whole.
+key, of those that fill the rule's columns: the first product that has a weight may be the five hundredth. Of a compound
+key each column is tried. Where examples are scattered, the beginning is the whole.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ruleminer.rules.transformations import IN_IRIS
 from ruleminer.rules.values import Kind, Place, Rule, Transformed, Variable
 from ruleminer.structure.structure import Structure
 
-_DENSE = 0.5  # share of the numbers between the least and the greatest key that must be keys
+_DENSE = 0.95  # share of the numbers between the least and the greatest key that must be keys
 _MOST_ROWS = 1_000_000  # of a table that is asked for the share of its rows up to a key
 _WHOLE = re.compile(r"-?\d{1,18}")
 
@@ -27,10 +28,11 @@ Fact = tuple[str, ...]
 
 
 class End(NamedTuple):
-    """The greatest value that examples name of a column that names things."""
+    """The greatest value that examples name of a column that names things, in rows that fill some other columns."""
 
     place: Place
     value: str
+    filled: tuple[str, ...] = ()
 
 
 def reach_of(facts: Iterable[Fact], size: float, shares: Iterable[float]) -> float:
@@ -47,16 +49,28 @@ def ends_of(rule: Rule, facts: Sequence[Fact], structure: Structure) -> list[End
         for variable, place in naming if values is not None else ():
             known = (values or {})[variable]
             if structure.schema.type_of(*place).kind is Kind.TEXT:
-                found.append(End(place, max(known)))
+                found.append(End(place, max(known), _sparse(rule, variable, place, structure)))
             elif all(map(_WHOLE.fullmatch, known)):
-                found.append(End(place, max(known, key=int)))
+                found.append(End(place, max(known, key=int), _sparse(rule, variable, place, structure)))
     return found
+
+
+def _sparse(rule: Rule, variable: Variable, place: Place, structure: Structure) -> tuple[str, ...]:
+    """The columns that a rule asks to be filled in the row that names a thing, and that some rows leave empty."""
+    profiled = structure.profile.tables.get(place.table)
+    if profiled is None:
+        return ()
+    (atom,) = [one for one in rule.body if one.table == place.table and (place.column, variable) in one.columns][:1]
+    others = (name for name, term in atom.columns if isinstance(term, Variable) and name != place.column)
+    return tuple(sorted(name for name in others if (one := profiled.columns.get(name)) and one.filled < profiled.rows))
 
 
 def known_share(end: End, structure: Structure) -> float | None:
     """The share of a column's values up to an end, if the profile tells it: numbers that lie close together."""
     profile = structure.profile.column(*end.place)
     if structure.schema.type_of(*end.place).kind is not Kind.INTEGER or profile is None or profile.span is None:
+        return None
+    if end.filled:
         return None
     low, high = profile.span
     if profile.distinct < _DENSE * (high - low + 1):
@@ -70,7 +84,7 @@ def can_be_asked(end: End, structure: Structure) -> bool:
     return known is not None and not known.trouble and known.rows <= _MOST_ROWS
 
 
-def shares_of(ends: Iterable[End], structure: Structure, asked: Mapping[tuple[Place, str], float]) -> list[float]:
+def shares_of(ends: Iterable[End], structure: Structure, asked: Mapping[End, float]) -> list[float]:
     """The shares of rows up to these ends, as far as they are known."""
     told = (asked[end] if end in asked else known_share(end, structure) for end in ends)
     return [share for share in told if share is not None]

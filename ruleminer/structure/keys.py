@@ -1,14 +1,20 @@
-"""Keys that nobody declared: columns, pairs and triples of columns that tell all rows of a table apart."""
+"""Keys that nobody declared: columns, pairs and triples of columns that tell all rows of a table apart.
+
+A table that declares a primary key has none to be discovered but one: the number of its own in a compound key, as in
+`line(order_id, line_id)`, where it goes on from order to order. Of several unique columns without a primary key among
+them, that is taken for it to which links lead.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
-from ruleminer.rules.values import Kind
+from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table, quote_identifier
@@ -19,6 +25,8 @@ from ruleminer.structure.words import likeness, words
 _KINDS = (Kind.INTEGER, Kind.TEXT)
 _LONGEST = 40.0  # characters a text key may have, on average
 _LEAST_ROWS = 3  # fewer differ by chance
+_LEAST_NUMBERED = 20  # the same of a column of a declared key
+_ALIKE = 0.8  # likeness of a number's name to its table's
 _PARTS = 6  # columns among which the parts of a compound key are looked for
 _LOOKED_AT = 10_000  # rows in which most combinations repeat already
 _COUNTED = 4  # combinations that are then counted in the whole table
@@ -46,11 +54,16 @@ def with_keys(schema: Schema, profile: Profile, database: Database) -> tuple[Sch
     """The schema with a key for each table that declares none and has one."""
     found: list[DiscoveredKey] = []
     tables = []
+    links = Counter(end for link in schema.links if (end := link.end).table != link.start.table)
     for table in schema.tables:
-        key = None if table.primary_key or table.unique else _discovered(table, profile.tables[table.name], database)
-        if key is not None:
-            found.append(key)
-            table = replace(table, primary_key=key.columns)
+        profiled = profile.tables[table.name]
+        if table.primary_key:
+            key = _own_number(table, profiled)
+            table = table if key is None else replace(table, unique=(*table.unique, key.columns))
+        else:
+            key = _chosen(table, links) if table.unique else _discovered(table, profiled, database)
+            table = table if key is None else replace(table, primary_key=key.columns)
+        found += [] if key is None else [key]
         tables.append(table)
     return replace(schema, tables=tuple(tables)), tuple(found)
 
@@ -70,6 +83,30 @@ def _discovered(table: Table, profile: TableProfile, database: Database) -> Disc
     for columns in promising[:_COUNTED]:
         if _tells_apart(columns, table, profile.rows, database):
             return DiscoveredKey(table.name, columns, f"{profile.rows:,} rows, as many combinations")
+    return None
+
+
+def _chosen(table: Table, links: Mapping[Place, int]) -> DiscoveredKey | None:
+    """Of several unique columns the one that names the rows."""
+    if len(table.keys) < 2:
+        return None
+    led_to = {column: links.get(Place(table.name, column), 0) for column in table.keys}
+    best = max(table.keys, key=lambda column: (led_to[column], *_looks_like_key(table, table.column(column))))
+    why = f"unique, and {led_to[best]} links lead to it" if led_to[best] else "unique, and looks most like a key"
+    return DiscoveredKey(table.name, (best,), why)
+
+
+def _own_number(table: Table, profile: TableProfile) -> DiscoveredKey | None:
+    """The number in a compound key that is called like its table, leads nowhere and tells all rows apart alone."""
+    if len(table.primary_key) < 2 or table.keys or profile.rows < _LEAST_NUMBERED:
+        return None
+    links = {name for link in table.foreign_keys for name in link.columns}
+    for name in table.primary_key:
+        is_number = table.column(name).kind is Kind.INTEGER and name not in links
+        if is_number and _is_unique(profile.columns.get(name), profile.rows) and likeness(name, table.name) >= _ALIKE:
+            return DiscoveredKey(
+                table.name, (name,), f"{profile.rows:,} rows, as many numbers, and called like its table"
+            )
     return None
 
 

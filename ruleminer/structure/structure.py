@@ -93,14 +93,19 @@ class Structure:
 
         A declared link that the user takes away is missing here, too.
         """
-        keys = {key.table for key in self.keys}
+        keys = {(key.table, key.columns) for key in self.keys}
         links = {(one.table, ForeignKey((one.column,), one.target, (one.referenced,))) for one in self.links}
         return replace(
             self.schema,
             tables=tuple(
                 replace(
                     table,
-                    primary_key=() if table.name in keys else table.primary_key,
+                    primary_key=() if (table.name, table.primary_key) in keys else table.primary_key,
+                    unique=tuple(
+                        key
+                        for key in table.unique
+                        if key == table.primary_key or (table.name, key) not in keys  # declared, and chosen for it
+                    ),
                     foreign_keys=tuple(key for key in table.foreign_keys if (table.name, key) not in links),
                 )
                 for table in self.schema.tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -92,8 +93,23 @@ def test_of_a_compound_key_each_column_is_looked_at(shop: tuple[Derivations, Str
 
 def test_each_share_is_asked_once(shop: tuple[Derivations, Structure]) -> None:
     derivations, _ = shop
-    end = (Place("item", "code"), "S01_014")
+    end = End(Place("item", "code"), "S01_014")
     assert derivations.shares_up_to([end]) == {end: pytest.approx(5 / 200)}
     asked = derivations.statements["shares of rows"]
     derivations.shares_up_to([end])
     assert derivations.statements["shares of rows"] == asked
+
+
+def test_first_rows_of_those_that_fill_a_column_are_first_rows(tmp_path: Path) -> None:
+    path = tmp_path / "goods.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE good (id INTEGER PRIMARY KEY, made BOOLEAN, weight INTEGER)")  # weights from 500 on
+        work.execute("INSERT INTO good SELECT i, i % 50 > 5, CASE WHEN i > 500 THEN 7 * i END FROM range(1, 1001) r(i)")
+    with open_database(path) as database:
+        structure = learn_structure(database)
+        derivations = Derivations(database, structure)
+        rule = parse_rule("weight(x, y) <- good(id: x, weight: y)")
+        (end,) = ends_of(rule, [(str(i), str(7 * i)) for i in range(501, 506)], structure)
+        assert end == End(Place("good", "id"), "505", ("weight",))
+        assert known_share(end, structure) is None  # the ids are close together, but few of them count
+        assert derivations.shares_up_to([end]) == {end: pytest.approx(5 / 500)}

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+import duckdb
 import pytest
 
 from ruleminer.errors import DatabaseTimeoutError, UnansweredWarning
 from ruleminer.sources.database import open_database
 from ruleminer.structure.keys import with_keys
 from ruleminer.structure.profile import profile_of
+from ruleminer.structure.structure import learn_structure
 
 from .worlds import ENGINES, database_of, on_engine
 
@@ -122,3 +124,33 @@ def test_why_is_told(tmp_path: Path) -> None:
         _, (key,) = with_keys(database.schema, profile_of(database), database)
     assert key.why == "1,200 rows, as many values"
     assert type(key).from_json(key.to_json()) == key
+
+
+def test_the_own_number_in_a_compound_key_is_a_key(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE bill (id INTEGER PRIMARY KEY)")
+        work.execute("CREATE TABLE bill_line (bill INTEGER, bill_line_id INTEGER, PRIMARY KEY (bill, bill_line_id))")
+        work.execute("CREATE TABLE part (bill INTEGER, part_id INTEGER, PRIMARY KEY (bill, part_id))")  # anew for each
+        work.execute("INSERT INTO bill SELECT i FROM range(1, 31) r(i)")
+        work.execute("INSERT INTO bill_line SELECT 1 + i // 2, 100 + i FROM range(60) r(i)")
+        work.execute("INSERT INTO part SELECT 1 + i // 2, i % 2 FROM range(60) r(i)")
+    with open_database(path) as database:
+        structure = learn_structure(database)
+        assert structure.schema.table("bill_line").keys == ("bill_line_id",)
+        assert structure.schema.table("part").keys == ()
+        assert structure.declared == database.schema
+
+
+def test_of_several_unique_columns_that_names_the_rows_to_which_links_lead(tmp_path: Path) -> None:
+    path = tmp_path / "towns.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE region (id INTEGER UNIQUE, code VARCHAR UNIQUE, name VARCHAR)")
+        work.execute("CREATE TABLE town (id INTEGER PRIMARY KEY, region VARCHAR REFERENCES region (code))")
+        work.execute("INSERT INTO region SELECT i, format('{:02d}', i + 40), 'region ' || i FROM range(1, 9) r(i)")
+        work.execute("INSERT INTO town SELECT i, format('{:02d}', i % 8 + 41) FROM range(50) r(i)")
+    with open_database(path) as database:
+        structure = learn_structure(database)
+        assert structure.schema.table("region").own_key == "code"
+        assert structure.schema.table("region").keys == ("code", "id")
+        assert structure.declared == database.schema
