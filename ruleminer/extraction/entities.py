@@ -276,6 +276,8 @@ def _of_table(text: str, structure: Structure) -> tuple[str, Place | None] | Non
             raise InputError(f"{text}: the database has no table {wanted}{nearest(wanted, [t.name for t in tables])}")
         return None
     own = table.own_key
+    if own is None and key.count("/") != len(table.primary_key) - 1:
+        own = next(iter(table.keys), None)  # beside a primary key of several columns
     if own is None and not table.primary_key:
         raise InputError(f"{text}: the table {table.name} has no key to look {key} up by")
     if own is None and key.count("/") != len(table.primary_key) - 1:
