@@ -329,7 +329,9 @@ class _Names:
             linking = [
                 column.name
                 for column in table.columns
-                if column.kind is Kind.TEXT and structure.space(Place(table.name, column.name))
+                if column.kind is Kind.TEXT
+                and structure.space(Place(table.name, column.name))
+                and not structure.is_alias(table, column.name)
             ]
             for column in (*naming, *linking):
                 rows = self._asked(database, table, column, column if column in linking else own or column)

@@ -112,13 +112,19 @@ class Structure:
             ),
         )
 
+    def is_alias(self, table: Table, column: str) -> bool:
+        """Whether a unique text is another name of the rows of a table, beside their key, and no link uses it."""
+        space = self.space(Place(table.name, column))
+        is_text = table.column(column).kind is Kind.TEXT and column in table.keys
+        return is_text and table.own_key not in (None, column) and space is not None and len(space.places) == 1
+
     def short_texts(self, table: Table) -> tuple[str, ...]:
         """The columns of texts that may be what people call a thing, or a part of it; neither keys nor links."""
         return tuple(
             column.name
             for column in table.columns
             if column.kind is Kind.TEXT
-            and (table.name, column.name) not in self._space_by_place
+            and ((table.name, column.name) not in self._space_by_place or self.is_alias(table, column.name))
             and (one := self.profile.column(table.name, column.name)) is not None
             and one.filled > 0
             and 2 < one.length <= _LONGEST_NAME

@@ -162,3 +162,18 @@ def test_a_thing_that_is_given_by_key_and_by_name_is_one_example(library: Databa
         extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
     positives = [one["arg1"] for one in read_dataset(tmp_path / "run").facts.to_pylist() if one["positive"]]
     assert sorted(positives) == ["11", "21", "22"]
+
+
+def test_a_unique_name_is_a_name_and_a_unique_code_that_links_use_is_a_key(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "bands.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE label (code VARCHAR UNIQUE, number INTEGER PRIMARY KEY);
+            CREATE TABLE band (id INTEGER PRIMARY KEY, name VARCHAR UNIQUE, label VARCHAR REFERENCES label (code));
+            INSERT INTO label VALUES ('ATL', 1), ('EMI', 2);
+            INSERT INTO band VALUES (21, 'Cream', 'ATL'), (22, 'Traffic', 'EMI'), (23, 'Yes', 'ATL');
+            """
+        )
+    with open_database(str(tmp_path / "bands.duckdb")) as database:
+        _, rows = read(database, ("by", "EMI", "Yes"), ("by", "ATL", "Cream"))
+    assert rows == [("EMI", None, "23", "band"), ("ATL", None, "21", "band")]
