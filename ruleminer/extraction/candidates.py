@@ -21,7 +21,7 @@ from ruleminer.extraction.cells import undo
 from ruleminer.extraction.instances import BodyTexts, Piece
 from ruleminer.extraction.iri_spelling import spell_iris
 from ruleminer.extraction.published import can_be_published, find_unsettled, form_values, spell_texts
-from ruleminer.extraction.template_sql import FACTS, AtomRelation, Compiled, compile_template, predicates_meant
+from ruleminer.extraction.template_sql import FACTS, AtomRelation, Compiled, Plan, compile_template, predicates_meant
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.printer import name_text
@@ -168,7 +168,8 @@ def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> N
             continue
         work.begin()
         try:
-            some = f"""SELECT f.*, coalesce(lead, 1) AS lead FROM fact f LEFT JOIN lead USING (fact)
+            some = f"""SELECT f.*, coalesce(lead, 1) AS lead, coalesce(rows1, 0) AS rows1, coalesce(rows2, 0) AS rows2
+                       FROM fact f LEFT JOIN lead USING (fact)
                        WHERE fact = alike AND fact >= {first} AND fact < {end}"""
             work.execute(f"CREATE OR REPLACE TEMP TABLE {FACTS} AS {some}")
             fresh = _search(search, compiled, index)
@@ -256,18 +257,14 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
     """Find and write down the rules of some facts; the bodies that are new, with their numbers, are returned."""
     work = search.work
     outputs = tuple(output.name for output in compiled.outputs)
-    for atom in compiled.atoms:
-        work.execute(f"CREATE OR REPLACE TEMP TABLE {atom.name} AS {atom.sql}")
-    for atom in compiled.atoms:
-        if search.bounded and atom.of_facts and atom.order:
-            limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS)
-            if _is_crowded(work, limit):
-                _leave_what_meets(work, atom)
-                _cut(work, compiled, index, limit)
-    work.execute(f"CREATE OR REPLACE TEMP TABLE found AS {compiled.sql}")
-    for atom in compiled.atoms:
-        work.execute(f"DROP TABLE {atom.name}")
-    if search.bounded:
+    rows = 0
+    for plan in compiled.plans:
+        rows = _find(search, compiled, plan, index, rows)
+        for atom in plan.atoms:
+            work.execute(f"DROP TABLE IF EXISTS {atom.name}; DROP TABLE IF EXISTS {atom.reached_name}")
+    if not rows:
+        return {}
+    if search.bounded and rows > MOST_INSTANCES:
         named = [f"catalog_naming({name})" for name in compiled.argument_columns]  # what names things comes first
         order = (*named, *outputs, *(["changed"] if compiled.published else []))
         _cut(work, compiled, index, _Limit("found", ("fact",), order, MOST_INSTANCES, TOO_MANY_INSTANCES))
@@ -298,6 +295,32 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
         )
     work.execute("DROP TABLE derived")
     return fresh
+
+
+def _find(search: _Search, compiled: Compiled, plan: Plan, index: int, before: int) -> int:
+    """Add to `found`, which has so many rows by now, what a plan finds; how many it has then."""
+    work = search.work
+    sizes: dict[str, int] = {}
+    for atom in plan.atoms:
+        if atom.reached is not None and not _made(work, atom.reached_name, atom.reached):
+            return before
+        sizes[atom.name] = _made(work, atom.name, atom.sql)
+        if not sizes[atom.name]:
+            return before
+    for atom in plan.atoms:
+        if search.bounded and atom.of_facts and atom.order and sizes[atom.name] > MOST_ROWS:
+            limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS)
+            if _is_crowded(work, limit):
+                _leave_what_meets(work, atom)
+                _cut(work, compiled, index, limit)
+    if not before:
+        return _made(work, "found", plan.sql)
+    return before + _one(work, f"INSERT INTO found {plan.sql}")
+
+
+def _made(work: duckdb.DuckDBPyConnection, name: str, sql: str) -> int:
+    """Make a relation; how many rows it has."""
+    return _one(work, f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
 
 def _drop_unchanged(work: duckdb.DuckDBPyConnection) -> None:

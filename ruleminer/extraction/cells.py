@@ -107,11 +107,11 @@ def fetch_cells(
         SELECT DISTINCT fact, pos, val, CAST(IF(pos = 1, space1, space2) AS INTEGER) AS space
         FROM reading JOIN value USING (family, key) JOIN fact USING (fact) WHERE fits;
         CREATE OR REPLACE TABLE argument_cell AS SELECT * FROM cell SEMI JOIN argument USING (val);
+        CREATE OR REPLACE TABLE value_rows AS SELECT val, space, count(*) AS rows FROM cell GROUP BY ALL;
         CREATE OR REPLACE TABLE lead AS
-        SELECT fact, CAST(arg_min(pos, rows) AS TINYINT) AS lead FROM (
-            SELECT fact, pos, sum(rows) AS rows
-            FROM argument JOIN (SELECT val, count(*) AS rows FROM argument_cell GROUP BY val) USING (val) GROUP BY ALL)
-        GROUP BY fact;
+        SELECT fact, CAST(IF(rows1 <= rows2, 1, 2) AS TINYINT) AS lead, rows1, rows2 FROM (
+            SELECT fact, coalesce(sum(rows) FILTER (pos = 1), 0) AS rows1, coalesce(sum(rows) FILTER (pos = 2), 0) AS rows2
+            FROM argument a JOIN value_rows r ON r.val = a.val AND (a.space IS NULL OR r.space = a.space) GROUP BY fact);
         """
     )
 

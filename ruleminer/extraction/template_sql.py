@@ -15,6 +15,9 @@ same atom share the row, places of the same variable share the value, and the sp
 Each atom is a relation of its own (`atom0`, `atom1`, …): the facts, which columns its places can be, and the values of
 the variables that it shares with other atoms, each combination once. Atoms are joined by fact and value, so that a
 value which many rows hold multiplies nothing. An atom of one place only asks whether the value stands in some column.
+
+One atom comes first, that of the rarer argument; of the others only what the values so far lead to is looked at
+(`reached`): from those values, or from the fact's argument where fewer rows hold it.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ from ruleminer.rules.templates import AtomPattern, Restriction, Slot, Spread, Te
 from ruleminer.rules.values import Concat, Constant, Variable
 
 FACTS = "fact_now"
-"""The facts that are asked about, one of those with the same arguments: all, or where memory is short a few."""
+"""The facts that are asked about, one of those with the same arguments: all, or where memory is short a few.
+
+`lead` is the rarer argument, `rows1` and `rows2` tell in how many cells each stands.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +55,42 @@ class Output:
 class AtomRelation:
     """The relation of one atom; `columns` tell what its rows say of a rule, `order` what else they hold.
 
-    `meets` are the relations that it shares variables with, each with the condition by which they are joined.
+    `reached` is the statement for what the atoms before it lead to, if it is asked for no more than that. `meets` are
+    the relations that it shares variables with, each with the condition by which they are joined.
     """
 
     name: str
+    reached: str | None
     sql: str
     of_facts: bool
     columns: tuple[str, ...]
     order: tuple[str, ...]
     meets: tuple[tuple[str, str], ...]
 
+    @property
+    def reached_name(self) -> str:
+        """What its own statement calls that which the atoms before it lead to."""
+        return f"reached_{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The statements for the facts with one `lead`, or for all facts.
+
+    `atoms` are the relations that the statement joins, in order; none if it has one atom only.
+    """
+
+    lead: int | None
+    atoms: tuple[AtomRelation, ...]
+    sql: str
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The statements for one template and what their columns mean. The result holds each candidate once.
-
-    `atoms` are the relations that the statement joins; none if it has one atom only.
-    """
+    """The statements for one template and what their columns mean. The result holds each candidate once."""
 
     template: Template
-    atoms: tuple[AtomRelation, ...]
-    sql: str
+    plans: tuple[Plan, ...]
     outputs: tuple[Output, ...]
     published: bool = False
 
@@ -105,6 +126,43 @@ class _Atom:
     row: str | None = None
     of_facts: bool = False
 
+    def relation_of(self, alias: str) -> str:
+        """The relation behind an alias; '' if there is none."""
+        return self.joins.get(alias, ("", ""))[0]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The aliases of arguments as they are."""
+        return [alias for alias in self.joins if self.relation_of(alias) == "argument"]
+
+    @property
+    def spelt(self) -> list[str]:
+        """The aliases of arguments that the columns of a row make."""
+        return [alias for alias in self.joins if self.relation_of(alias).startswith("spell")]
+
+    @property
+    def formed(self) -> list[str]:
+        """The aliases of arguments in other forms."""
+        return [alias for alias in self.joins if self.relation_of(alias) == "formed"]
+
+    @property
+    def told(self) -> int:
+        """How many arguments it is told by; very many values may have a form that is asked for, so forms tell little."""
+        return len(self.arguments) + len(self.spelt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """What the atoms before one lead to: the statement for it, how it meets the atom, and which variables it tells.
+
+    `chooses` if it tells of each fact whether fewer rows hold those values (`near`) than hold its argument.
+    """
+
+    sql: str
+    conditions: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    chooses: bool
+
 
 @dataclass
 class _Compiler:
@@ -115,30 +173,43 @@ class _Compiler:
 
     def compile(self) -> Compiled:
         atoms = [self.atom(number, pattern) for number, pattern in enumerate(self.template.body)]
-        order = self.joined(atoms)
+        plans = tuple(self.plan(atoms, first, lead) for first, lead in self.leads(atoms))
+        return Compiled(self.template, plans, tuple(self.outputs), self.published)
+
+    def leads(self, atoms: list[_Atom]) -> list[tuple[_Atom, int | None]]:
+        """The atoms to begin with: the one that tells most of a fact, or for each fact that of its rarer argument."""
+        ends = {p: atom for atom in reversed(atoms) for p in (1, 2) if atom.relation_of(f"a{p}") == "argument"}
+        if len(ends) == 2 and all(atom.told == 1 for atom in atoms if atom.of_facts):
+            return [(ends[position], position) for position in (1, 2)]
+        return [(max(atoms, key=lambda atom: (atom.told, bool(atom.spelt))), None)]
+
+    def plan(self, atoms: list[_Atom], first: _Atom, lead: int | None) -> Plan:
+        order = self.joined(atoms, first)
         query = (
             exp.select("f.fact", *(f"atom{o.atom}.{o.name}" for o in self.outputs)).distinct().from_(f"{FACTS} AS f")
         )
         if self.published:
             query = query.select(*(f"atom{atom.number}.changed" for atom in atoms if "changed" in atom.selected))
         for place, atom in enumerate(order):
-            query = query.join(f"atom{atom.number}", on=" AND ".join(self.meets(atom, order[:place])) or "TRUE")
-        conditions = [*self.facts("f"), *self.fixed_concatenations(), *self.repeated_slots(), *self.redundant_atoms()]
+            of_fact = [f"atom{atom.number}.fact = f.fact"] if atom.of_facts else []
+            on = " AND ".join([*of_fact, *self.shares(atom, order[:place])])
+            query = query.join(f"atom{atom.number}", on=on or "TRUE")
+        conditions = [*self.facts(lead), *self.fixed_concatenations(), *self.repeated_slots(), *self.redundant_atoms()]
         query = query.where(*conditions)
-        of_facts = [atom for atom in atoms if atom.of_facts]
-        known_first = sorted(atoms, key=lambda atom: not atom.of_facts)
-        relations = tuple(self.relation(atom, of_facts, atoms) for atom in known_first)
+        relations = tuple(self.relation(atom, order[:place], atoms, lead) for place, atom in enumerate(order))
         if len(relations) == 1:  # nothing is joined to it, so it need not be kept
             query, relations = query.with_(relations[0].name, as_=relations[0].sql), ()
-        return Compiled(self.template, relations, query.sql("duckdb"), tuple(self.outputs), self.published)
+        return Plan(lead, relations, query.sql("duckdb"))
 
-    def facts(self, alias: str) -> Iterator[str]:
+    def facts(self, lead: int | None) -> Iterator[str]:
         """The facts that the template speaks of."""
         template = self.template
-        yield f"{alias}.arity = {len(template.arguments)}"
+        yield f"f.arity = {len(template.arguments)}"
+        if lead is not None:
+            yield f"f.lead = {lead}"
         meant = list(predicates_meant(template, self.published))
         if meant:
-            yield f"{alias}.fact IN (SELECT alike FROM fact WHERE {' AND '.join(meant)})"
+            yield f"f.fact IN (SELECT alike FROM fact WHERE {' AND '.join(meant)})"
 
     def atom(self, number: int, pattern: AtomPattern) -> _Atom:
         """What the facts and the rows tell of one atom."""
@@ -275,7 +346,7 @@ class _Compiler:
             columns = [column for column in columns if column.is_sparse]
         return None if columns is self.catalog.columns else [column.id for column in columns]
 
-    def relation(self, atom: _Atom, of_facts: list[_Atom], atoms: list[_Atom]) -> AtomRelation:
+    def relation(self, atom: _Atom, known: list[_Atom], atoms: list[_Atom], lead: int | None) -> AtomRelation:
         """The atom's own statement. Its relations are joined as they are written, so their order counts."""
         others = {v for pattern in self.template.body if pattern is not atom.pattern for _, v in pattern.columns}
         selected = dict(atom.selected)
@@ -286,66 +357,124 @@ class _Compiler:
                     selected[f"space{number}"] = f"{atom.within[variable]}.space"
         columns = (*(["fact"] if atom.of_facts else []), *atom.selected)
         order = tuple(name for name in selected if name not in atom.selected)
+        conditions = [*atom.conditions, *(on for _, on in atom.joins.values())]
         if atom.of_facts:
             selected["fact"] = "f.fact"
-            atom.conditions += self.facts("f")
-        else:
-            atom.conditions += self.reached(atom, of_facts)
+            conditions += self.facts(lead)
+        reached = self.reached(atom, known)
         selected_sql = [f"{expression} AS {name}" for name, expression in selected.items()]
-        conditions = [*atom.conditions, *(on for _, on in atom.joins.values())]
         statements = []
-        for lead, aliases in self.orders(atom):
-            sources = [*([f"{FACTS} AS f"] if atom.of_facts else []), *(f"{atom.joins[a][0]} AS {a}" for a in aliases)]
+        for aliases, chosen in self.orders(atom, reached):
+            relations = {"f": FACTS, "r": f"reached_atom{atom.number}"}
+            sources = [f"{relations.get(alias) or atom.joins[alias][0]} AS {alias}" for alias in aliases]
             query = exp.select(*selected_sql).distinct().from_(sources[0])
             for source in sources[1:]:
                 query = query.join(source, join_type="cross")
-            statements.append(query.where(*conditions, *lead).sql("duckdb"))
+            met = reached.conditions if reached else ()
+            statements.append(query.where(*conditions, *met, *chosen).sql("duckdb"))
         meets = []
         for other in atoms:
-            shared = list(self.shares(atom, [other])) if other is not atom else []
-            if shared:
-                same_fact = [f"atom{atom.number}.fact = atom{other.number}.fact"] * (atom.of_facts and other.of_facts)
-                meets.append((f"atom{other.number}", " AND ".join([*same_fact, *shared])))
+            if other is not atom and list(self.shares(atom, [other])):
+                meets.append((f"atom{other.number}", " AND ".join(self.meets(atom, [other]))))
         sql = " UNION ALL ".join(statements)
-        return AtomRelation(f"atom{atom.number}", sql, atom.of_facts, columns, order, tuple(meets))
+        before = reached.sql if reached else None
+        return AtomRelation(f"atom{atom.number}", before, sql, atom.of_facts, columns, order, tuple(meets))
 
-    def orders(self, atom: _Atom) -> Iterator[tuple[list[str], list[str]]]:
+    def reached(self, atom: _Atom, known: list[_Atom]) -> _Reached | None:
+        """What the atoms before an atom lead to, of the variables that it shares with them and of the facts."""
+        near = [other for other in known if list(self.shares(atom, [other]))]
+        told = next((other for other in [*near, *known] if other.of_facts), None) if atom.of_facts else None
+        path = near[:1]
+        if told is not None and told not in near:  # the values come from between: from the facts, step by step, to them
+            path = known if near and self.is_chain(known) else [told]
+        elif told is not None:
+            path = [told]
+        if not path:
+            return None
+        selected = [f"atom{told.number}.fact AS fact"] if told else []
+        met = ["r.fact = f.fact"] if told else []
+        variables = []
+        for number, variable in enumerate(self.variables()):
+            source = next((other for other in path if variable in other.shared), None)
+            if source is None or variable not in atom.shared:
+                continue
+            variables.append(variable)
+            selected.append(f"atom{source.number}.val{number} AS val{number}")
+            met.append(f"r.val{number} = {atom.shared[variable]}.val")
+            if variable in source.within and variable in atom.within:
+                selected.append(f"atom{source.number}.space{number} AS space{number}")
+                met.append(f"r.space{number} = {atom.within[variable]}.space")
+        if not selected:
+            return None
+        query = exp.select(*selected).distinct().from_(f"atom{path[0].number}")
+        for place, other in enumerate(path[1:], start=1):
+            query = query.join(f"atom{other.number}", on=" AND ".join(self.meets(other, path[:place])))
+        sql, chooses = query.sql("duckdb"), False
+        if told and variables and atom.arguments and not self.is_known(atom, variables[0]):
+            sql, chooses = self.chosen(atom, sql, variables[0], f"space{self.variables().index(variables[0])}"), True
+        return _Reached(sql, tuple(met), tuple(variables), chooses)
+
+    def is_chain(self, atoms: list[_Atom]) -> bool:
+        """Whether each shares a variable with those before it, the first of which is of the facts."""
+        return atoms[0].of_facts and all(list(self.shares(a, atoms[:place])) for place, a in enumerate(atoms) if place)
+
+    def is_known(self, atom: _Atom, variable: Variable) -> bool:
+        """Whether few rows hold a value of the variable for certain: it is an argument, or stands in keys."""
+        names = [name for name, term in atom.pattern.columns if term == variable]
+        keys = any(isinstance(name, Slot) and name.restriction is Restriction.KEY for name in names)
+        return keys or variable in self.template.arguments
+
+    def chosen(self, atom: _Atom, sql: str, variable: Variable, space: str) -> str:
+        """What is reached, with a word on whether fewer rows hold its values than hold the fact's argument."""
+        value = f"val{self.variables().index(variable)}"
+        held, on = "value_rows", f"h.val = r.{value} AND h.space = r.{space}"
+        if f" AS {space}" not in sql:
+            held, on = "(SELECT val, sum(rows) AS rows FROM value_rows GROUP BY val)", f"h.val = r.{value}"
+        return f"""SELECT r.*, coalesce(sum(h.rows) OVER (PARTITION BY r.fact), 0) <= f.rows{atom.arguments[0][1:]} AS near
+                   FROM ({sql}) r JOIN {FACTS} f USING (fact) LEFT JOIN {held} h ON {on}"""
+
+    def orders(self, atom: _Atom, reached: _Reached | None) -> Iterator[tuple[list[str], list[str]]]:
         """The orders in which an atom's relations are joined, each with what the facts fulfil that are joined so.
 
-        Of two arguments the rarer one leads: a name finds its row at once, where a flag would bring all rows. Very many
-        values may have a form that is asked for, so forms come last where anything else tells the row.
+        Of two arguments the rarer one leads: a name finds its row at once, where a flag would bring all rows. Forms come
+        last where anything else tells the row.
         """
-        leaders = [alias for alias, (relation, _) in atom.joins.items() if relation == "argument"]
-        spelt = [alias for alias, (relation, _) in atom.joins.items() if relation.startswith("spell")]
-        formed = [alias for alias, (relation, _) in atom.joins.items() if relation == "formed"]
-        last = formed if leaders or spelt else []
-        leaders += formed if not last else []
+        spelt, formed = atom.spelt, atom.formed
+        last = formed if atom.arguments or spelt or reached else []
+        leaders = [*atom.arguments, *(formed if not last else [])]
         places = [alias for alias in atom.joins if alias not in [*leaders, *spelt, *last]]
         known = {alias: leader for alias, leader in atom.bound.items() if alias in places}
-        for first in leaders if len(leaders) == 2 and not spelt else leaders[:1] or [""]:
-            found = list(spelt)
+        facts = ["f"] if atom.of_facts else []
+        before = [] if reached is None else ["r"]
+        if reached is not None and reached.variables:
+            near = [atom.shared[variable] for variable in reached.variables if atom.shared[variable] in places]
+            found = [*before, *facts, *near, *spelt]
+            for leader in leaders:
+                found += [leader, *(alias for alias in places if known.get(alias) == leader and alias not in found)]
+            found += [*(alias for alias in places if alias not in found), *last]
+            yield found, ["r.near"] if reached.chooses else []
+            if not reached.chooses:
+                return
+        both = len(leaders) == 2 and not spelt
+        for first in leaders if both else leaders[:1] or [""]:
+            found = [*facts, *spelt] if reached and reached.chooses else [*before, *facts, *spelt]
             for leader in sorted(leaders, key=lambda one: one != first):
                 found += [leader, *(alias for alias in places if known.get(alias) == leader)]
             found += [*(alias for alias in places if alias not in found), *last]
-            lead = [f"f.lead = {first[1:]}"] if len(leaders) == 2 and not spelt else []
-            yield lead, found
-
-    def reached(self, atom: _Atom, of_facts: list[_Atom]) -> Iterator[str]:
-        """Of an atom that holds nothing of the facts: its values are those that the atoms of facts lead to."""
-        for number, variable in enumerate(self.variables()):
-            for other in of_facts:
-                if variable in atom.shared and variable in other.shared:
-                    yield f"{atom.shared[variable]}.val IN (SELECT val{number} FROM atom{other.number})"
+            chosen = [f"f.lead = {first[1:]}"] if both else []
+            if reached and reached.chooses:
+                found, chosen = [*found, "r"], [*chosen, "NOT r.near"]
+            yield found, chosen
 
     def variables(self) -> list[Variable]:
         """All variables of the body, in order."""
         found = (term for atom in self.template.body for _, term in atom.columns if isinstance(term, Variable))
         return list(dict.fromkeys(found))
 
-    def joined(self, atoms: list[_Atom]) -> list[_Atom]:
+    def joined(self, atoms: list[_Atom], first: _Atom) -> list[_Atom]:
         """The atoms in an order in which each shares a variable with one before it, or meets the facts at least."""
         order: list[_Atom] = []
-        waiting = sorted(atoms, key=lambda atom: not atom.of_facts)
+        waiting = sorted(atoms, key=lambda atom: (atom is not first, not atom.of_facts))
         while waiting:
             near = (a for a in waiting if list(self.shares(a, order)))  # or all rows of a fact would meet all others
             ready = next(near, None) or next((a for a in waiting if a.of_facts or self.texts(a)), None)
@@ -367,9 +496,10 @@ class _Compiler:
         return any(term in firsts for _, term in atom.pattern.columns)
 
     def meets(self, atom: _Atom, before: list[_Atom]) -> Iterator[str]:
-        """The conditions that join an atom's relation to the facts and to those before it."""
-        if atom.of_facts:
-            yield f"atom{atom.number}.fact = f.fact"
+        """The conditions that join an atom's relation to those before it, by fact and by value."""
+        other = next((one for one in before if one.of_facts), None)
+        if atom.of_facts and other is not None:
+            yield f"atom{atom.number}.fact = atom{other.number}.fact"
         yield from self.shares(atom, before)
 
     def shares(self, atom: _Atom, before: list[_Atom]) -> Iterator[str]:
