@@ -110,8 +110,8 @@ def fetch_cells(
         CREATE OR REPLACE TABLE value_rows AS SELECT val, space, count(*) AS rows FROM cell GROUP BY ALL;
         CREATE OR REPLACE TABLE lead AS
         SELECT fact, CAST(IF(rows1 <= rows2, 1, 2) AS TINYINT) AS lead, rows1, rows2 FROM (
-            SELECT fact, coalesce(sum(rows) FILTER (pos = 1), 0) AS rows1, coalesce(sum(rows) FILTER (pos = 2), 0) AS rows2
-            FROM argument a JOIN value_rows r ON r.val = a.val AND (a.space IS NULL OR r.space = a.space) GROUP BY fact);
+            SELECT fact, sum(IF(pos = 1, rows, 0)) AS rows1, sum(IF(pos = 2, rows, 0)) AS rows2
+            FROM argument a JOIN value_rows r ON r.val = a.val AND (a.space IS NULL OR r.space = a.space) GROUP BY 1);
         """
     )
 

@@ -22,7 +22,7 @@ One atom comes first, that of the rarer argument; of the others only what the va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -147,7 +147,7 @@ class _Atom:
 
     @property
     def told(self) -> int:
-        """How many arguments it is told by; very many values may have a form that is asked for, so forms tell little."""
+        """How many arguments tell its rows; forms, which very many values may have, do not count."""
         return len(self.arguments) + len(self.spelt)
 
 
@@ -185,21 +185,20 @@ class _Compiler:
 
     def plan(self, atoms: list[_Atom], first: _Atom, lead: int | None) -> Plan:
         order = self.joined(atoms, first)
-        query = (
-            exp.select("f.fact", *(f"atom{o.atom}.{o.name}" for o in self.outputs)).distinct().from_(f"{FACTS} AS f")
-        )
+        relations = tuple(self.relation(atom, order[:place], atoms, lead) for place, atom in enumerate(order))
+        selected = ["f.fact", *(f"atom{output.atom}.{output.name}" for output in self.outputs)]
         if self.published:
-            query = query.select(*(f"atom{atom.number}.changed" for atom in atoms if "changed" in atom.selected))
+            selected += [f"atom{atom.number}.changed" for atom in atoms if "changed" in atom.selected]
+        joins = []
         for place, atom in enumerate(order):
             of_fact = [f"atom{atom.number}.fact = f.fact"] if atom.of_facts else []
             on = " AND ".join([*of_fact, *self.shares(atom, order[:place])])
-            query = query.join(f"atom{atom.number}", on=on or "TRUE")
+            joins.append(f"JOIN atom{atom.number} ON {on or 'true'}")
         conditions = [*self.facts(lead), *self.fixed_concatenations(), *self.repeated_slots(), *self.redundant_atoms()]
-        query = query.where(*conditions)
-        relations = tuple(self.relation(atom, order[:place], atoms, lead) for place, atom in enumerate(order))
+        sql = f"SELECT DISTINCT {', '.join(selected)} FROM {FACTS} f {' '.join(joins)} WHERE {_all_of(conditions)}"
         if len(relations) == 1:  # nothing is joined to it, so it need not be kept
-            query, relations = query.with_(relations[0].name, as_=relations[0].sql), ()
-        return Plan(lead, relations, query.sql("duckdb"))
+            sql, relations = f"WITH {relations[0].name} AS ({relations[0].sql}) {sql}", ()
+        return Plan(lead, relations, sql)
 
     def facts(self, lead: int | None) -> Iterator[str]:
         """The facts that the template speaks of."""
@@ -362,20 +361,17 @@ class _Compiler:
             selected["fact"] = "f.fact"
             conditions += self.facts(lead)
         reached = self.reached(atom, known)
-        selected_sql = [f"{expression} AS {name}" for name, expression in selected.items()]
+        selected_sql = ", ".join(f"{expression} AS {name}" for name, expression in selected.items())
         statements = []
         for aliases, chosen in self.orders(atom, reached):
             relations = {"f": FACTS, "r": f"reached_atom{atom.number}"}
             sources = [f"{relations.get(alias) or atom.joins[alias][0]} AS {alias}" for alias in aliases]
-            query = exp.select(*selected_sql).distinct().from_(sources[0])
-            for source in sources[1:]:
-                query = query.join(source, join_type="cross")
-            met = reached.conditions if reached else ()
-            statements.append(query.where(*conditions, *met, *chosen).sql("duckdb"))
+            where = _all_of([*conditions, *(reached.conditions if reached else ()), *chosen])
+            statements.append(f"SELECT DISTINCT {selected_sql} FROM {' CROSS JOIN '.join(sources)} WHERE {where}")
         meets = []
         for other in atoms:
             if other is not atom and list(self.shares(atom, [other])):
-                meets.append((f"atom{other.number}", " AND ".join(self.meets(atom, [other]))))
+                meets.append((f"atom{other.number}", _all_of(self.meets(atom, [other]))))
         sql = " UNION ALL ".join(statements)
         before = reached.sql if reached else None
         return AtomRelation(f"atom{atom.number}", before, sql, atom.of_facts, columns, order, tuple(meets))
@@ -406,10 +402,9 @@ class _Compiler:
                 met.append(f"r.space{number} = {atom.within[variable]}.space")
         if not selected:
             return None
-        query = exp.select(*selected).distinct().from_(f"atom{path[0].number}")
+        sql, chooses = f"SELECT DISTINCT {', '.join(selected)} FROM atom{path[0].number}", False
         for place, other in enumerate(path[1:], start=1):
-            query = query.join(f"atom{other.number}", on=" AND ".join(self.meets(other, path[:place])))
-        sql, chooses = query.sql("duckdb"), False
+            sql += f" JOIN atom{other.number} ON {_all_of(self.meets(other, path[:place]))}"
         if told and variables and atom.arguments and not self.is_known(atom, variables[0]):
             sql, chooses = self.chosen(atom, sql, variables[0], f"space{self.variables().index(variables[0])}"), True
         return _Reached(sql, tuple(met), tuple(variables), chooses)
@@ -430,14 +425,15 @@ class _Compiler:
         held, on = "value_rows", f"h.val = r.{value} AND h.space = r.{space}"
         if f" AS {space}" not in sql:
             held, on = "(SELECT val, sum(rows) AS rows FROM value_rows GROUP BY val)", f"h.val = r.{value}"
-        return f"""SELECT r.*, coalesce(sum(h.rows) OVER (PARTITION BY r.fact), 0) <= f.rows{atom.arguments[0][1:]} AS near
+        rows = f"f.rows{atom.arguments[0][1:]}"
+        return f"""SELECT r.*, coalesce(sum(h.rows) OVER (PARTITION BY r.fact), 0) <= {rows} AS near
                    FROM ({sql}) r JOIN {FACTS} f USING (fact) LEFT JOIN {held} h ON {on}"""
 
     def orders(self, atom: _Atom, reached: _Reached | None) -> Iterator[tuple[list[str], list[str]]]:
         """The orders in which an atom's relations are joined, each with what the facts fulfil that are joined so.
 
-        Of two arguments the rarer one leads: a name finds its row at once, where a flag would bring all rows. Forms come
-        last where anything else tells the row.
+        Of two arguments the rarer one leads: a name finds its row at once, where a flag would bring all rows. Very many
+        values may have a form that is asked for, so forms come last where anything else tells the row.
         """
         spelt, formed = atom.spelt, atom.formed
         last = formed if atom.arguments or spelt or reached else []
@@ -610,6 +606,10 @@ def predicates_meant(template: Template, published: bool = False) -> Iterator[st
 
 def _alias(atom: int, place: int) -> str:
     return f"c{atom}_{place}"
+
+
+def _all_of(conditions: Iterable[str]) -> str:
+    return " AND ".join(f"({condition})" for condition in conditions) or "true"
 
 
 def _listed(ids: list[int] | tuple[int, ...] | frozenset[int]) -> str:
