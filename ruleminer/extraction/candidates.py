@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
@@ -71,14 +71,14 @@ def find_candidates(
     work.execute("CREATE OR REPLACE TABLE head AS SELECT * FROM heads")
     work.unregister("heads")
     work.execute("CREATE TABLE IF NOT EXISTS candidate (fact INTEGER, rule INTEGER)")
-    work.execute("CREATE TABLE IF NOT EXISTS searched (template INTEGER)")
     work.execute("CREATE TABLE IF NOT EXISTS searched_part (template INTEGER, first INTEGER, stop INTEGER)")
     work.execute("CREATE TABLE IF NOT EXISTS contradicted (predicate VARCHAR)")
     work.execute("CREATE TABLE IF NOT EXISTS formed_rule (rule INTEGER, changed BOOLEAN)")
     work.execute("CREATE TABLE IF NOT EXISTS cut_search (template INTEGER, fact INTEGER, why VARCHAR)")
     with _joins_as_written(work):
         numbers = dict(work.execute("SELECT text, body FROM body").fetchall())
-        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB)
+        facts = _one(work, "SELECT count(*) FROM fact")
+        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB, facts)
         _search_templates(search, templates, progress, published_by is not None)
     progress("candidates", "", len(templates), len(templates))
 
@@ -98,19 +98,42 @@ def _joins_as_written(work: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What all searches of a run share; `numbers` are those of the bodies found so far, by their texts."""
+    """What all searches of a run share.
+
+    `numbers` are those of the bodies found so far, by their texts; `held` is the part of the facts that is at hand.
+    """
 
     work: duckdb.DuckDBPyConnection
     catalog: Catalog
     numbers: dict[str, int]
     bounded: bool
     dialect: Dialect
+    facts: int
+    held: list[tuple[int, int]] = field(default_factory=list)
+
+    def done(self) -> set[int]:
+        """The templates that were searched for all facts."""
+        ended = f"SELECT template FROM searched_part WHERE stop = {self.facts}"
+        return {number for (number,) in self.work.execute(ended).fetchall()}
+
+    def hold(self, first: int, end: int) -> None:
+        """Have some facts at hand, one of those that are alike."""
+        if self.held != [(first, end)]:
+            self.held.clear()
+            self.work.execute(
+                f"""
+                CREATE OR REPLACE TEMP TABLE {FACTS} AS
+                SELECT f.*, coalesce(lead, 1) AS lead, coalesce(rows1, 0) AS rows1, coalesce(rows2, 0) AS rows2
+                FROM fact f LEFT JOIN lead USING (fact) WHERE fact = alike AND fact >= {first} AND fact < {end}
+                """
+            )
+            self.held.append((first, end))
 
 
 def _search_templates(search: _Search, templates: Sequence[Template], progress: Progress, published: bool) -> None:
     work = search.work
     compiled = [compile_template(template, search.catalog) for template in templates]
-    done = {number for (number,) in work.execute("SELECT template FROM searched").fetchall()}
+    done = search.done()
     if not done >= set(range(len(templates))) and any(atom.spreads for template in templates for atom in template.body):
         spell_iris(work)
     plain = [index for index, template in enumerate(templates) if not template.refines]
@@ -125,7 +148,6 @@ def _search_templates(search: _Search, templates: Sequence[Template], progress: 
         if index in done or (template.refines and not _one(work, "SELECT count(*) FROM contradicted")):
             continue
         _search_all(search, compiled[index], index, index)
-        work.execute("INSERT INTO searched VALUES (?)", [index])
     if len(plain) == len(templates):
         _choose_readings(work)
         if published:
@@ -141,16 +163,14 @@ def _search_published(search: _Search, templates: Sequence[Template], done: Coll
     waiting = [index for index in fitting if len(templates) + index not in done]
     work = search.work
     find_unsettled(work)
-    if not waiting or not _one(work, "SELECT count(*) FROM unsettled"):
-        return
-    form_values(work, search.dialect)
-    if any(atom.spreads for index in waiting for atom in templates[index].body):
-        spell_texts(work)
-    for index in waiting:
-        compiled = compile_template(templates[index], search.catalog, published=True)
-        _search_all(search, compiled, index, len(templates) + index)
-        _drop_unchanged(work)
-        work.execute("INSERT INTO searched VALUES (?)", [len(templates) + index])
+    if waiting and _one(work, "SELECT count(*) FROM unsettled"):
+        form_values(work, search.dialect)
+        if any(atom.spreads for index in waiting for atom in templates[index].body):
+            spell_texts(work)
+        for index in waiting:
+            compiled = compile_template(templates[index], search.catalog, published=True)
+            _search_all(search, compiled, index, len(templates) + index)
+    _drop_unchanged(work)
 
 
 def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> None:
@@ -160,18 +180,15 @@ def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> N
     by the `mark`.
     """
     work = search.work
-    known = work.execute("SELECT first, stop FROM searched_part WHERE template = ?", [mark]).fetchall()
-    waiting = [(max((stop for _, stop in known), default=0), _one(work, "SELECT count(*) FROM fact"))]
+    known = work.execute("SELECT stop FROM searched_part WHERE template = ?", [mark]).fetchall()
+    waiting = [(max((stop for (stop,) in known), default=0), search.facts)]
     while waiting:
         first, end = waiting.pop(0)
         if first == end:
             continue
+        search.hold(first, end)
         work.begin()
         try:
-            some = f"""SELECT f.*, coalesce(lead, 1) AS lead, coalesce(rows1, 0) AS rows1, coalesce(rows2, 0) AS rows2
-                       FROM fact f LEFT JOIN lead USING (fact)
-                       WHERE fact = alike AND fact >= {first} AND fact < {end}"""
-            work.execute(f"CREATE OR REPLACE TEMP TABLE {FACTS} AS {some}")
             fresh = _search(search, compiled, index)
             work.execute("INSERT INTO searched_part VALUES (?, ?, ?)", [mark, first, end])
             work.commit()
@@ -183,6 +200,7 @@ def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> N
                 waiting[:0] = [(first, middle), (middle, end)]
             else:
                 _note_cut(work, compiled, index, f"SELECT {first} AS fact", NO_ROOM)
+                work.execute("INSERT INTO searched_part VALUES (?, ?, ?)", [mark, first, end])
         except BaseException:
             undo(work)
             raise

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlglot import exp, parse
+from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
@@ -18,7 +18,7 @@ from ruleminer.problem.pair_target import NoFacts
 from ruleminer.rules.columns import ColumnType
 from ruleminer.rules.dialects import Dialect
 from ruleminer.rules.values import Kind
-from ruleminer.sources.foreign_sql import LONGEST, refuse_depth
+from ruleminer.sources.foreign_sql import LONGEST, parsed_statements
 from ruleminer.sources.schema import Schema, Table
 
 _ENTANGLED = ("with_", "group", "having", "limit", "offset", "qualify", "windows", "laterals", "pivots")
@@ -110,8 +110,7 @@ def parse_pair_sql(sql: str) -> exp.Expr | NoFacts:
     if len(sql) > LONGEST:
         return NoFacts(f"its SQL has more than {LONGEST:,} characters")
     try:
-        refuse_depth(sql, "postgres")
-        statements = [statement for statement in parse(sql, read="postgres") if statement is not None]
+        statements = parsed_statements(sql, "postgres")
     except (SqlglotError, DatabaseError) as problem:
         return NoFacts(f"its SQL does not parse: {str(problem).splitlines()[0]}")
     except RecursionError:

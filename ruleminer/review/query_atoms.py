@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from decimal import Decimal
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from ruleminer.errors import DatabaseError, RuleminerError
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Atom, Constant, Place, Term, Variable
-from ruleminer.sources.foreign_sql import refuse_depth
+from ruleminer.sources.foreign_sql import parsed_statements
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.spaces import Partition
 
@@ -96,10 +95,12 @@ def table_atom(table: str, schema: Schema, folder: str = "") -> TableColumns:
 def query_atoms(sql: str, schema: Schema, dialect: str) -> TableColumns:
     """A query of joins, equalities and constants; anything else is refused by name."""
     try:
-        refuse_depth(sql, dialect)
-        parsed = sqlglot.parse_one(sql, read=dialect)
+        statements = parsed_statements(sql, dialect)
     except (SqlglotError, DatabaseError, RecursionError) as problem:
         raise UnreadableQueryError(f"its query cannot be parsed ({str(problem).splitlines()[0]})") from None
+    if len(statements) != 1:
+        raise UnreadableQueryError(f"its query is {len(statements)} statements")
+    (parsed,) = statements
     if not isinstance(parsed, exp.Select):
         raise UnreadableQueryError(f"its query is no plain SELECT but {parsed.key}")
     _refuse_more(parsed, _CLAUSES)

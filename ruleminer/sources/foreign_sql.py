@@ -9,14 +9,14 @@ opens the database with `trust`; then only what guards every statement is left (
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from ruleminer.errors import DatabaseError
 from ruleminer.rules.dialects import Dialect
@@ -63,38 +63,45 @@ def caged(sql: str, database: Database) -> str:
     """A stranger's query as it may run in this database: printed from what was checked, or refused with a reason."""
     if database.trusts:
         return sql.strip().rstrip(";").rstrip()
-    query, called = _parsed(sql, database.dialect)
+    query, printed, called = _parsed(sql, database.dialect)
     if problem := next(_problems(query, called, database), None):
         raise DatabaseError(f"refused, for it {problem} ({one_line(sql)[:80]}); {_TRUST}")
-    return query.sql(database.dialect.name, comments=False)
+    return printed
 
 
 @lru_cache(maxsize=512)
-def _parsed(sql: str, dialect: Dialect) -> tuple[exp.Query, frozenset[str]]:
-    """The one query in a text, and every name in it that stands before a bracket."""
+def _parsed(sql: str, dialect: Dialect) -> tuple[exp.Query, str, frozenset[str]]:
+    """The one query in a text, printed anew, and every name in it that stands before a bracket."""
     if len(sql) > LONGEST:
         raise DatabaseError(f"a query of more than {LONGEST:,} characters: {one_line(sql[:100])[:80]}")
     try:
-        refuse_depth(sql, dialect.name)
-        statements = [statement for statement in sqlglot.parse(sql, read=dialect.name) if statement is not None]
+        statements = parsed_statements(sql, dialect.name)
         if len(statements) > 1:
             raise DatabaseError(f"more than one statement where one query is expected: {one_line(sql)[:80]}")
         if not statements or not isinstance(query := statements[0], exp.Query):
             raise DatabaseError(f"not a query (SELECT, WITH or VALUES): {one_line(sql)[:80]}")
         _quote_tables(query, dialect)
-        tokens = sqlglot.tokenize(query.sql(dialect.name, comments=False), read=dialect.name)
+        printed = query.sql(dialect.name, comments=False)
+        tokens = sqlglot.tokenize(printed, read=dialect.name)
     except (SqlglotError, RecursionError) as error:
         raise DatabaseError(f"cannot read this SQL: {one_line(error)}") from None
     called = frozenset(token.text for token, after in pairwise(tokens) if after.token_type is TokenType.L_PAREN)
-    return query, called
+    return query, printed, called
 
 
-def refuse_depth(sql: str, dialect: str) -> None:
-    """Refuse a text before it is parsed that would take the parser too deep, or too long: each JOIN that waits for
-    its ON doubles its time."""
+def parsed_statements(sql: str, dialect: str) -> list[exp.Expr]:
+    """The statements of a text, refused before it is parsed if it would take the parser too deep, or too long."""
+    reader = sqlglot.Dialect.get_or_raise(dialect)
+    tokens = reader.tokenize(sql)
+    _refuse_depth(sql, tokens)
+    return [statement for statement in reader.parser().parse(tokens, sql) if statement is not None]
+
+
+def _refuse_depth(sql: str, tokens: Iterable[Token]) -> None:
+    """Each bracket takes the parser deeper, and each JOIN that waits for its ON doubles its time."""
     depth = signs = joins = 0
     before = None
-    for token in sqlglot.tokenize(sql, read=dialect):
+    for token in tokens:
         kind = token.token_type
         depth += (kind in _OPENING) - (kind in _CLOSING)
         signs = signs + 1 if kind in _SIGNS else 0
