@@ -175,10 +175,27 @@ def spell_texts(work: duckdb.DuckDBPyConnection) -> None:
         FROM placed a JOIN placed b ON a.iri = b.iri AND b.number BETWEEN a.number AND a.number + {LONGEST_RUN - 1}
         WHERE length(a.piece) > 0 AND length(b.piece) > 0;
 
+        CREATE OR REPLACE TEMP TABLE text_cell AS
+        SELECT c.row, c.col, s.text FROM cell c JOIN value v USING (val)
+        JOIN (SELECT DISTINCT text FROM text_segment) s ON s.text = coalesce(c.raw, v.key);
+
+        -- A row must hold every piece, so it is looked for by the rarest.
+        CREATE OR REPLACE TEMP TABLE text_seed AS
+        WITH held AS (
+            SELECT s.*, n.rows FROM text_segment s
+            JOIN (SELECT text, count(*) AS rows FROM text_cell GROUP BY 1) n USING (text)),
+        piece AS (
+            SELECT iri, count, piece, sum(rows) AS rows
+            FROM (SELECT iri, count, unnest(range(first, last + 1)) AS piece, rows FROM held) GROUP BY ALL),
+        rarest AS (
+            SELECT iri, arg_min(piece, (rows, piece)) AS piece FROM piece GROUP BY iri
+            HAVING count(*) = any_value(count))
+        SELECT DISTINCT h.iri, c.row FROM rarest r JOIN held h ON h.iri = r.iri AND r.piece BETWEEN h.first AND h.last
+        JOIN text_cell c USING (text);
+
         CREATE OR REPLACE TEMP TABLE text_hit AS
         SELECT DISTINCT s.iri, c.row, s.first, s.last, s.count, c.col, s.start, s.stop
-        FROM (SELECT c.row, c.col, coalesce(c.raw, v.key) AS text FROM cell c JOIN value v USING (val)) c
-        JOIN text_segment s USING (text);
+        FROM text_seed d JOIN text_cell c USING (row) JOIN text_segment s ON s.iri = d.iri AND s.text = c.text;
 
         CREATE OR REPLACE TEMP TABLE text_way AS
         WITH RECURSIVE step AS (
@@ -211,3 +228,5 @@ def spell_texts(work: duckdb.DuckDBPyConnection) -> None:
         JOIN argument_text a ON a.text = p.text AND a.pos = {POSITION} AND coalesce(a.kind = 'text', true)
         """
     )
+    for name in ("published_text", "text_segment", "text_cell", "text_seed", "text_hit", "text_way", "text_worded"):
+        work.execute(f"DROP TABLE {name}")

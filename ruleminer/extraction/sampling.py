@@ -61,21 +61,22 @@ def sample_facts(
         """
     )
     work.unregister("examples_now")
+    _deal(work, positives, seed)
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE chosen AS
         WITH dealt AS (
-            SELECT *, md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card,
-                   row_number() OVER (
+            SELECT *, row_number() OVER (
                        PARTITION BY predicate, origin
                        ORDER BY card, arg1, arg2, kind1, kind2, space1, space2) AS turn
-            FROM example WHERE positive)
+            FROM hand)
         SELECT * EXCLUDE (card, turn, origin) FROM dealt
         QUALIFY row_number() OVER (
-            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2, space1, space2) <= ?
+            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2, space1, space2) <= ?;
         """,
-        [str(seed), positives if positives is not None else 2**62],
+        [positives if positives is not None else 2**62],
     )
+    work.execute("DROP TABLE hand")
     work.execute("INSERT INTO chosen SELECT * EXCLUDE (origin) FROM example WHERE NOT positive")
     if negatives is not Negatives.NONE:
         _find_positions(work)
@@ -89,6 +90,21 @@ def sample_facts(
     for name in ("example", "chosen", "argument_type", "constant_found", "pool"):
         work.execute(f"DROP TABLE IF EXISTS {name}")
     return facts
+
+
+def _deal(work: duckdb.DuckDBPyConnection, positives: int | None, seed: int) -> None:
+    """`hand`: the positive examples that may be chosen, each with its card; of one origin, no more than can be taken.
+
+    There may be millions, and to sort them all takes long.
+    """
+    card = "md5(concat_ws(chr(31), ?, predicate, arg1, arg2))"
+    given = "SELECT *, {} AS card FROM example WHERE positive".format(card)
+    if positives is not None:
+        last = f"SELECT predicate, origin, list_last(min(card, {positives})) AS last FROM dealt GROUP BY ALL"
+        given = f"""
+            WITH dealt AS MATERIALIZED ({given}) SELECT d.* FROM dealt d JOIN ({last}) l
+            ON l.predicate = d.predicate AND l.origin IS NOT DISTINCT FROM d.origin AND d.card <= l.last"""
+    work.execute(f"CREATE OR REPLACE TEMP TABLE hand AS {given}", [str(seed)])
 
 
 def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
@@ -194,7 +210,8 @@ def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
     work.execute(
         r"""
         CREATE OR REPLACE TEMP MACRO meant(text) AS
-        CASE WHEN regexp_full_match(text, '[+-]?\d+(\.\d+)?')
+        CASE WHEN NOT substr(text, 1, 1) BETWEEN '+' AND '9' THEN text
+             WHEN regexp_full_match(text, '[+-]?\d+(\.\d+)?')
              THEN regexp_replace(regexp_replace(text, '^\+?(-?)0*(\d)', '\1\2'), '(\.\d*?)0+$', '\1').rtrim('.')
              WHEN regexp_full_match(text, '\d{4}-\d\d-\d\dT\d\d:\d\d:.*') THEN replace(text, 'T', ' ')
              ELSE text END

@@ -364,7 +364,8 @@ class _Compiler:
         selected_sql = ", ".join(f"{expression} AS {name}" for name, expression in selected.items())
         statements = []
         for aliases, chosen in self.orders(atom, reached):
-            relations = {"f": FACTS, "r": f"reached_atom{atom.number}"}
+            name = f"reached_atom{atom.number}"
+            relations = {"f": FACTS, "r": name, "far": f"(SELECT DISTINCT fact FROM {name} WHERE NOT near)"}
             sources = [f"{relations.get(alias) or atom.joins[alias][0]} AS {alias}" for alias in aliases]
             where = _all_of([*conditions, *(reached.conditions if reached else ()), *chosen])
             statements.append(f"SELECT DISTINCT {selected_sql} FROM {' CROSS JOIN '.join(sources)} WHERE {where}")
@@ -453,13 +454,13 @@ class _Compiler:
                 return
         both = len(leaders) == 2 and not spelt
         for first in leaders if both else leaders[:1] or [""]:
-            found = [*facts, *spelt] if reached and reached.chooses else [*before, *facts, *spelt]
+            found = [*(["far"] if reached and reached.chooses else before), *facts, *spelt]
             for leader in sorted(leaders, key=lambda one: one != first):
                 found += [leader, *(alias for alias in places if known.get(alias) == leader)]
             found += [*(alias for alias in places if alias not in found), *last]
             chosen = [f"f.lead = {first[1:]}"] if both else []
             if reached and reached.chooses:
-                found, chosen = [*found, "r"], [*chosen, "NOT r.near"]
+                found, chosen = [*found, "r"], [*chosen, "far.fact = f.fact", "NOT r.near"]
             yield found, chosen
 
     def variables(self) -> list[Variable]:
