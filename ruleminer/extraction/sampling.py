@@ -23,6 +23,8 @@ from ruleminer.rules.sql import Query
 POOL = 20_000
 # So many tuples are drawn for each negative that is wanted; some are positives, or drawn before.
 _DRAWS = 12
+# So few of one origin are picked out without a look at the order of the others.
+_FEW = 10_000
 # Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
 _MANY = 4
 
@@ -72,7 +74,7 @@ def sample_facts(
             FROM hand)
         SELECT * EXCLUDE (card, turn, origin) FROM dealt
         QUALIFY row_number() OVER (
-            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2, space1, space2) <= ?;
+            PARTITION BY predicate ORDER BY turn, card, arg1, arg2, kind1, kind2, space1, space2) <= ?
         """,
         [positives if positives is not None else 2**62],
     )
@@ -97,9 +99,8 @@ def _deal(work: duckdb.DuckDBPyConnection, positives: int | None, seed: int) -> 
 
     There may be millions, and to sort them all takes long.
     """
-    card = "md5(concat_ws(chr(31), ?, predicate, arg1, arg2))"
-    given = "SELECT *, {} AS card FROM example WHERE positive".format(card)
-    if positives is not None:
+    given = "SELECT *, md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card FROM example WHERE positive"
+    if positives is not None and positives <= _FEW:
         last = f"SELECT predicate, origin, list_last(min(card, {positives})) AS last FROM dealt GROUP BY ALL"
         given = f"""
             WITH dealt AS MATERIALIZED ({given}) SELECT d.* FROM dealt d JOIN ({last}) l
