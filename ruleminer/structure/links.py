@@ -31,7 +31,7 @@ from ruleminer.structure.words import SAYS_LITTLE, likeness, words
 ENOUGH = 2.6  # score from which a link is believed
 _NAME, _SURPRISE, _USE = 4.0, 4.5, 1.0  # what a perfect name, a great surprise and a fully used key are worth
 _GREAT = 15.0  # nats from which a surprise is as great as it gets
-_MEASURE, _OWN_TABLE, _RELATION, _OWN_NAME = -3.0, 3.0, 1.0, -3.0
+_MEASURE, _OWN_TABLE, _RELATION, _OWN_NAME, _PAIRS = -3.0, 3.0, 1.0, -3.0, 1.0
 _MARGIN = 0.5  # by which the best of several keys must be better
 _NAMED = 0.8  # from which a name tells where a column leads
 _DOUBT = 1.0  # what a closer look at the values may add to a score
@@ -55,6 +55,12 @@ _WITHIN = frozenset({
     "parent", "manager", "supervisor", "boss", "report", "superior", "superordinate", "predecessor", "successor",
     "previous", "next", "leader", "chief", "head", "mentor", "replaced", "origin", "reply",
 })
+_ROLES = frozenset({
+    "rep", "representative", "salesperson", "seller", "agent", "clerk", "cashier", "manager", "supervisor", "assistant",
+    "owner", "author", "creator", "editor", "reviewer", "approver", "assignee", "operator", "technician", "driver",
+    "teacher", "instructor", "lecturer", "advisor", "adviser", "coach", "doctor", "physician", "nurse", "engineer",
+})
+_PEOPLE = frozenset({"employee", "staff", "personnel", "worker", "person", "people", "user", "member"})
 _RELATING = frozenset({"by", "of", "to", "from", "in", "at", "on", "for", "with", "during"})
 # fmt: on
 
@@ -241,7 +247,10 @@ def _weighed(
     else:
         evidence.append("but so do most small numbers")
     evidence.append(f"{use:.0%} of the keys are used")
-    if said & _MEASURES and not said & _IDENTIFYING:
+    if links_pairs(table):
+        score += _PAIRS
+        evidence.append("it stands in a table that says which belong together")
+    elif said & _MEASURES and not said & _IDENTIFYING:
         score += _MEASURE
         evidence.append("it is named like a measure")
     if table.name == target.name and said & _WITHIN:
@@ -256,6 +265,12 @@ def _weighed(
         if column.kind is Kind.INTEGER and is_counter(_span(own), own.distinct):
             score = 0.0  # it numbers its own rows, and lies in every longer key
     return score, tuple(evidence)
+
+
+def links_pairs(table: Table) -> bool:
+    """Whether a table says nothing but which two things belong together: two columns that are a key only together."""
+    whole = {column.name for column in table.columns}
+    return len(whole) == 2 and any(set(key) == whole for key in (table.primary_key, *table.unique))
 
 
 def _name_evidence(table: str, column: str, target: str, key: str) -> float:
@@ -274,6 +289,8 @@ def _name_evidence(table: str, column: str, target: str, key: str) -> float:
             best = max(best, 0.9)
         elif own[: len(goal)] == goal:
             best = max(best, 0.6)
+    if _ROLES.intersection(own) and _PEOPLE.intersection(words(target)):
+        best = max(best, 0.7)  # a sales rep is an employee
     best = max(best, 0.9 * likeness(column, target))
     return max(best, 0.9 * likeness(column, key)) if _telling(key) else best
 

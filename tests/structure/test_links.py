@@ -229,3 +229,25 @@ def test_a_link_comes_back_from_json(tmp_path: Path) -> None:
     (link,) = found_links(url).values()
     again = DiscoveredLink.from_json(link.to_json())
     assert again == DiscoveredLink(*link.to_json()["ends"], round(link.score, 2), link.evidence)
+
+
+@pytest.mark.parametrize(("column", "is_link"), [("sales_rep_id", True), ("sales_region_id", False)])
+def test_who_does_something_is_one_of_the_staff(column: str, is_link: bool, tmp_path: Path) -> None:
+    staff = "CREATE TABLE employee (employee_id BIGINT PRIMARY KEY, label VARCHAR)"
+    rows = "INSERT INTO employee SELECT i, 'e' || i FROM range(1, 9) r(i)"
+    found = found_links(database_of(tmp_path, staff, rows, *item_with(column, "3 + i % 3")))
+    assert set(found) == ({(f"item.{column}", "employee.employee_id")} if is_link else set())
+
+
+@pytest.mark.parametrize(("key", "is_link"), [("PRIMARY KEY (one, second)", True), ("PRIMARY KEY (second)", False)])
+def test_a_table_of_pairs_links_both_whatever_its_columns_are_called(key: str, is_link: bool, tmp_path: Path) -> None:
+    tables = [f"CREATE TABLE {name} (code BIGINT PRIMARY KEY, label VARCHAR)" for name in ("campaign", "product")]
+    rows = [
+        f"INSERT INTO {name} SELECT i, 'r' || i FROM range(1, {n}) r(i)"
+        for name, n in (("campaign", 6), ("product", 76))
+    ]
+    pairs = [f"CREATE TABLE promotes (one BIGINT, second BIGINT, {key})",
+             "INSERT INTO promotes SELECT 1 + i % 5, 14 + i * 4 FROM range(15) r(i)"]  # fmt: skip
+    found = found_links(database_of(tmp_path, *tables, *rows, *pairs))
+    assert (("promotes.second", "product.code") in found) == is_link
+    assert (("promotes.one", "campaign.code") in found) == is_link
