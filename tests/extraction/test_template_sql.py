@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from ruleminer.errors import InputError
+from ruleminer.extraction import candidates
 from ruleminer.extraction.candidates import find_candidates
 from ruleminer.extraction.cells import create_tables, fetch_cells
 from ruleminer.extraction.fact_relations import load_facts
@@ -185,6 +186,42 @@ def test_a_fact_of_another_arity_kind_or_predicate_has_no_candidates(tmp_path: P
         assert rules_for(database, "?H(x) <- ?T(?C: x)", "1", kind=Kind.TEXT) == {"P(x) <- t(name: x)"}
         assert rules_for(database, "?H(x) <- ?T(?C: x)", "1", kind=Kind.INTEGER) == {"P(x) <- t(id: x)"}
         assert not rules_for(database, "Q(x) <- ?T(?C: x)", "1")
+
+
+FORWARD = "?H(x, y) <- ?T(?C: x, ?D@link: z), ?U(?E@key: z, ?F: y)"
+BACK = "?H(x, y) <- ?T(?C: x, ?D@key: z), ?U(?E@link: z, ?F: y)"
+
+
+@pytest.mark.parametrize(
+    ("template", "arguments", "rules"),
+    [
+        (FORWARD, ("t7", "big"), {"P(x, y) <- t(name: x, u: a), u(id: a, size: y)"}),
+        (FORWARD, ("nobody", "big"), set()),
+        (BACK, ("big", "t7"), {"P(x, y) <- u(size: x, id: a), t(u: a, name: y)"}),
+        (BACK, ("u1", "large"), {"P(x, y) <- u(name: x, id: a), t(u: a, size: y)"}),
+    ],
+)
+def test_no_more_is_looked_at_than_the_rarer_end_leads_to(
+    template: str, arguments: tuple[str, str], rules: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`big` stands in 900 rows, and 900 rows lead to u 1; one row or a few are enough to tell."""
+    url = small(
+        tmp_path,
+        "CREATE TABLE u (id INTEGER PRIMARY KEY, name VARCHAR, size VARCHAR)",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, size VARCHAR, u INTEGER REFERENCES u (id))",
+        "INSERT INTO u SELECT i, 'u' || i, 'big' FROM range(1, 901) r(i)",
+        "INSERT INTO t SELECT i, 't' || i, IF(i < 4, 'large', 'tiny'), IF(i = 7, 5, 1) FROM range(1, 901) r(i)",
+    )
+    made, sizes = candidates._made, dict[str, int]()
+
+    def counted(work: duckdb.DuckDBPyConnection, relation: str, sql: str) -> int:
+        sizes[relation] = made(work, relation, sql)
+        return sizes[relation]
+
+    monkeypatch.setattr(candidates, "_made", counted)
+    with open_database(url) as database:
+        assert rules_for(database, template, *arguments) == rules
+    assert max(sizes.values(), default=0) <= 10, sizes
 
 
 def test_an_atom_that_nothing_joins_is_refused_by_name(tmp_path: Path) -> None:
