@@ -30,6 +30,20 @@ from ruleminer.progress import unsaid
 if TYPE_CHECKING:
     from ruleminer.proposals.stage import Delivery
 
+IriOption = Annotated[
+    list[str] | None, typer.Option("--iri", help="How entities of a class are named: 'Person=http://…/{}'.")
+]
+BaseOption = Annotated[
+    str | None,
+    typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
+]
+DatatypesOption = Annotated[
+    str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")
+]
+CheckedOption = Annotated[
+    Path | None, typer.Option(help="Also validate the mapping against this scenario's query pairs.")
+]
+ReasoningOption = Annotated[str, typer.Option(help="For --scenario: none, rdfs or structural.")]
 MinConfidenceOption = Annotated[
     float, typer.Option(help="How sure a term without examples must be to be in the mapping, from 0 to 1.")
 ]
@@ -305,25 +319,16 @@ def propose_mappings(
         typer.Option(help="A run whose model to ask, learnt from other databases.", show_default="RUN's own"),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where the files go.", show_default="RUN/proposals")] = None,
-    iri: Annotated[
-        list[str] | None, typer.Option("--iri", help="How entities of a class are named: 'Person=http://…/{}'.")
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
-    ] = None,
-    datatypes: Annotated[
-        str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")
-    ] = None,
+    iri: IriOption = None,
+    base: BaseOption = None,
+    datatypes: DatatypesOption = None,
     ontology: Annotated[Path | None, typer.Option(help="The ontology.", show_default="the one extracted with")] = None,
     start: Annotated[
         Path | None,
         typer.Option("--start", help="Pin the rules of a mapping that is there: mapping.rules or R2RML."),
     ] = None,
-    scenario: Annotated[
-        Path | None, typer.Option(help="Also validate the mapping against this scenario's query pairs.")
-    ] = None,
-    reasoning: Annotated[str, typer.Option(help="For --scenario: none, rdfs or structural.")] = "rdfs",
+    scenario: CheckedOption = None,
+    reasoning: ReasoningOption = "rdfs",
     noise: Annotated[
         bool, typer.Option("--noise", help="Some examples may be wrong: a rule need not derive all of them.")
     ] = False,
@@ -369,20 +374,11 @@ def draft(
     role: RoleOption = None,
     min_confidence: MinConfidenceOption = 0.4,
     links: LinksOption = None,
-    iri: Annotated[
-        list[str] | None, typer.Option("--iri", help="How entities of a class are named: 'Person=http://…/{}'.")
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
-    ] = None,
-    datatypes: Annotated[
-        str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")
-    ] = None,
-    scenario: Annotated[
-        Path | None, typer.Option(help="Also validate the mapping against this scenario's query pairs.")
-    ] = None,
-    reasoning: Annotated[str, typer.Option(help="For --scenario: none, rdfs or structural.")] = "rdfs",
+    iri: IriOption = None,
+    base: BaseOption = None,
+    datatypes: DatatypesOption = None,
+    scenario: CheckedOption = None,
+    reasoning: ReasoningOption = "rdfs",
     include: TableOption = None,
     exclude: ExcludeOption = None,
     timeout: TimeoutOption = 300.0,

@@ -174,3 +174,18 @@ def iri_safe_call(text: exp.Expression) -> exp.Expression:
     """The function that `iri_safe_function` defines, on a text."""
     function = exp.Anonymous(this="iri_safe", expressions=[text])
     return exp.Dot(this=exp.to_identifier("mapping", quoted=True), expression=function)
+
+
+def concat_of_what_is_there(query: exp.Expr) -> exp.Expr:
+    """A query whose CONCATs take NULL for an empty text, as PostgreSQL's do, where they are NULL if a part is."""
+    return query.transform(_filled_concat)
+
+
+def _filled_concat(node: exp.Expr) -> exp.Expr:
+    if not isinstance(node, exp.Concat):
+        return node
+    parts = [
+        part if isinstance(part, exp.Literal) else call("COALESCE", part, exp.Literal.string(""))
+        for part in node.expressions
+    ]
+    return call("CONCAT", *parts)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.dialects.dialect import BOUND, Dialect
+from ruleminer.rules.dialects.dialect import BOUND, Dialect, concat_of_what_is_there
 from ruleminer.rules.expressions import as_text, call, not_null
 
 _UNRESERVED = frozenset(string.ascii_letters + string.digits + "._~-")
@@ -79,21 +79,6 @@ def _iri_safe(text: exp.Expression) -> exp.Expression:
     return encoded
 
 
-def _rephrased(query: exp.Expr) -> exp.Expr:
-    """CONCAT is NULL where a part is; PostgreSQL's takes NULL for an empty text."""
-    return query.transform(_concat_of_what_is_there)
-
-
-def _concat_of_what_is_there(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Concat):
-        return node
-    parts = [
-        part if isinstance(part, exp.Literal) else call("COALESCE", part, exp.Literal.string(""))
-        for part in node.expressions
-    ]
-    return call("CONCAT", *parts)
-
-
 MYSQL = Dialect(
     name="mysql",
     scheme="mysql",
@@ -118,5 +103,5 @@ MYSQL = Dialect(
     other_text=_other_text,
     cells=_cells,
     iri_safe=_iri_safe,
-    rephrased=_rephrased,
+    rephrased=concat_of_what_is_there,
 )

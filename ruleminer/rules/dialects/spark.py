@@ -21,7 +21,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.dialects.dialect import BOUND, Dialect
+from ruleminer.rules.dialects.dialect import BOUND, Dialect, concat_of_what_is_there
 from ruleminer.rules.expressions import as_text, call, verbatim
 from ruleminer.rules.lexical import timestamp_form
 from ruleminer.rules.values import Scalar
@@ -79,21 +79,6 @@ def _iri_safe(text: exp.Expression) -> exp.Expression:
     return verbatim(_percent_encoded(text.sql("spark"), False))
 
 
-def _rephrased(query: exp.Expr) -> exp.Expr:
-    """CONCAT is NULL where a part is; PostgreSQL's takes NULL for an empty text."""
-    return query.transform(_concat_of_what_is_there)
-
-
-def _concat_of_what_is_there(node: exp.Expr) -> exp.Expr:
-    if not isinstance(node, exp.Concat):
-        return node
-    parts = [
-        part if isinstance(part, exp.Literal) else call("COALESCE", part, exp.Literal.string(""))
-        for part in node.expressions
-    ]
-    return call("CONCAT", *parts)
-
-
 SPARK = Dialect(
     name="spark",
     scheme="spark",
@@ -116,5 +101,5 @@ SPARK = Dialect(
     percent_encoded=_percent_encoded,
     cells=_cells,
     iri_safe=_iri_safe,
-    rephrased=_rephrased,
+    rephrased=concat_of_what_is_there,
 )
