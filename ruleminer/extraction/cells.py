@@ -261,22 +261,27 @@ def _fetch_pass(
     progress: Progress,
 ) -> None:
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
+    common = _common_values(work)
     for index, (table, columns) in enumerate(catalog.by_table.items()):
         is_empty = catalog.rows.get(table) == 0
         if table not in done and not is_empty and (number == 1 or table not in whole):
             fetch = _Fetch(work, source, table, number, None if table in whole else wanted)
             if catalog.common_rows is None or table in whole:
                 fetch.store(columns, None)
-            elif not fetch.store(_with_common(work, columns), _MOST_FETCHED):
+            elif not fetch.store(_with_common(columns, common), _MOST_FETCHED):
                 fetch.note_common(columns, catalog.common_rows)
-                fetch.store(fetch.told(_with_common(work, columns)), None)
+                common = _common_values(work)
+                fetch.store(fetch.told(_with_common(columns, common)), None)
         progress("rows", table, index + 1, len(catalog.by_table))
 
 
-def _with_common(work: duckdb.DuckDBPyConnection, columns: Sequence[SourceColumn]) -> list[SourceColumn]:
-    """The columns with what is known to be common in them by now."""
-    rows = work.execute("SELECT col, list(key ORDER BY key) FROM common_value GROUP BY col").fetchall()
-    known = dict(rows)
+def _common_values(work: duckdb.DuckDBPyConnection) -> dict[int, list[str]]:
+    """What is known to be common by now, by the number of the column."""
+    return dict(work.execute("SELECT col, list(key ORDER BY key) FROM common_value GROUP BY col").fetchall())
+
+
+def _with_common(columns: Sequence[SourceColumn], known: Mapping[int, Sequence[str]]) -> list[SourceColumn]:
+    """The columns with what is known to be common in them."""
     return [replace(c, common=tuple(dict.fromkeys((*c.common, *known.get(c.id, ()))))) for c in columns]
 
 
@@ -344,15 +349,14 @@ class _Fetch:
                 INSERT INTO cell_text
                 SELECT row, col, key, raw FROM (
                     SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw FROM arrived)
-                WHERE key IS NOT NULL;
-                DROP TABLE arrived;
+                WHERE key IS NOT NULL
                 """
             )
             work.execute(
-                "INSERT INTO fetched SELECT ?, ?, count(DISTINCT row) FROM cell_text WHERE col IN "
-                f"(SELECT unnest([{ids}]))",
+                f"INSERT INTO fetched SELECT ?, ?, count(*) FROM arrived WHERE coalesce({keys}) IS NOT NULL",
                 [self._number, self._table],
             )
+            work.execute("DROP TABLE arrived")
             work.commit()
         except BaseException:
             undo(work)
