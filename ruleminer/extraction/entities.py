@@ -50,6 +50,7 @@ class Choice:
     table: str
     column: str  # or columns, by which it is called so
     key: str
+    in_two: bool = False  # whether it is called so by two columns
 
     def __str__(self) -> str:
         return f"{self.table}:{self.key}"
@@ -137,6 +138,9 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
     choices: dict[int, dict[int, tuple[str, tuple[Choice, ...]]]] = {}  # row → position → text and what it may be
     for (predicate, position), rows in sorted(waiting.items()):
         found = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
+        if position == 2:
+            subjects = {row: _own_key(facts["arg1"][row].as_py()) for row, _ in rows}
+            found = _of_others(found, [(text, subjects[row]) for row, text in rows])
         for row, text in rows:
             choices.setdefault(row, {})[position] = text, found.get(text, ())
 
@@ -158,6 +162,27 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
     if denied:
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
     return Entities(facts, others, named)
+
+
+def _own_key(text: str) -> str:
+    """What may be the key in a subject: of `customer:17` and of an IRI, what stands last."""
+    return re.split(r"[/#:]", text)[-1].strip()
+
+
+def _of_others(
+    found: Mapping[str, tuple[Choice, ...]], rows: Sequence[tuple[str, str]]
+) -> dict[str, tuple[Choice, ...]]:
+    """What objects may be, without tables in which two columns make them the names of the very subjects, row by row.
+
+    Nothing is related to itself by its own name: `contact(103, "Carine Schmitt")` tells the text in its row.
+    """
+    itself: dict[str, list[bool]] = {}
+    for text, subject in rows:
+        for table in {choice.table for choice in found.get(text, ()) if choice.in_two}:
+            keys = {choice.key for choice in found[text] if choice.table == table}
+            itself.setdefault(table, []).append(subject in keys)
+    left_out = {table for table, same in itself.items() if all(same)}
+    return {text: tuple(one for one in some if one.table not in left_out) for text, some in found.items()}
 
 
 def _of_same_things(facts: pa.Table, position: int, read: Mapping[int, tuple[str, int | None]]) -> pa.Table:
@@ -321,6 +346,7 @@ class _Names:
         self._texts = sorted(texts)
         self._keys: set[str] = set()  # texts that are keys or links themselves
         self._found: dict[tuple[str, str], dict[str, list[str]]] = {}  # table and column → name → keys of its rows
+        self._in_two: set[tuple[str, str]] = set()  # those of `_found` that are two columns
         if not self._texts:
             return
         for table in structure.schema.tables:
@@ -377,7 +403,9 @@ class _Names:
             for (first, one), (second, other) in permutations(zip(columns, row, strict=True), 2):
                 for mark in (" ", ", "):
                     if one and other and f"{one}{mark}{other}" in wanted:
-                        rows = self._found.setdefault((table.name, f"{first} + {second}"), {})
+                        where = table.name, f"{first} + {second}"
+                        self._in_two.add(where)
+                        rows = self._found.setdefault(where, {})
                         keys = rows.setdefault(f"{one}{mark}{other}", [])
                         if len(keys) < MOST_READINGS:
                             keys.append(own)
@@ -402,7 +430,9 @@ class _Names:
         for table, column in sorted(self._found, key=rank):
             for text in wanted & self._found[table, column].keys():
                 for key in self._found[table, column][text]:
-                    found.setdefault(text, {}).setdefault((table, key), Choice(table, column, key))
+                    found.setdefault(text, {}).setdefault(
+                        (table, key), Choice(table, column, key, (table, column) in self._in_two)
+                    )
         return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
 
 

@@ -177,3 +177,16 @@ def test_a_unique_name_is_a_name_and_a_unique_code_that_links_use_is_a_key(tmp_p
     with open_database(str(tmp_path / "bands.duckdb")) as database:
         _, rows = read(database, ("by", "EMI", "Yes"), ("by", "ATL", "Cream"))
     assert rows == [("EMI", None, "23", "band"), ("ATL", None, "21", "band")]
+
+
+def test_a_text_made_of_two_columns_of_the_subject_is_no_name_of_it(library: Database) -> None:
+    contacts = [
+        ("by", "41", "Ada Byron King"),
+        ("by", f"{EX}person/42", "Alan Turing"),
+        ("by", "person:44", "Grace Hopper"),
+    ]
+    with library:
+        _, rows = read(library, *contacts)
+        assert [row[2:] for row in rows] == [(text, None) for _, _, text in contacts]
+        _, rows = read(library, *contacts, ("by", "album:31", "Alan Kay"))
+    assert [row[2:] for row in rows] == [("41", "person"), ("42", "person"), ("44", "person"), ("43", "person")]
