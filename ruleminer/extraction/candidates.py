@@ -207,9 +207,10 @@ def _search_all(search: _Search, compiled: Compiled, index: int, mark: int) -> N
 
 
 def _choose_readings(work: duckdb.DuckDBPyConnection) -> None:
-    """Of the readings of an example leave the one whose best rule derives most of the other examples, the shortest so.
+    """Of the readings of an example leave the one whose best rule derives most of the other examples.
 
-    The others are no facts any more, neither positive nor negative.
+    If several do, the likeliest tables come first, and of their rows the one whose best rule is the shortest. The
+    others are no facts any more, neither positive nor negative.
     """
     if not _one(work, "SELECT count(*) FROM fact WHERE said IS NOT NULL AND turn > 0 AND positive"):
         return
@@ -221,9 +222,11 @@ def _choose_readings(work: duckdb.DuckDBPyConnection) -> None:
             FROM candidate c JOIN fact f USING (fact) JOIN rule r USING (rule)
             WHERE f.positive AND f.predicate IN (SELECT predicate FROM fact WHERE said IS NOT NULL)),
         heard AS (SELECT rule, count(DISTINCT example) AS examples FROM derived GROUP BY rule),
-        best AS (SELECT fact, max(row(examples, shortness)) AS best FROM derived JOIN heard USING (rule) GROUP BY fact)
+        best AS (SELECT fact, max({'examples': examples, 'shortness': shortness}) AS best
+                 FROM derived JOIN heard USING (rule) GROUP BY fact)
         SELECT fact FROM fact LEFT JOIN best USING (fact) WHERE said IS NOT NULL AND positive
-        QUALIFY row_number() OVER (PARTITION BY said ORDER BY best DESC NULLS LAST, turn) > 1;
+        QUALIFY row_number() OVER (PARTITION BY said ORDER BY best.examples DESC NULLS LAST, tables,
+                                         best.shortness DESC NULLS LAST, turn) > 1;
         """
     )
     work.begin()

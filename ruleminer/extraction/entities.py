@@ -39,8 +39,8 @@ _WORD, _CLOSE = re.compile(r"\w+"), 0.8  # what a table's name may look like, an
 MOST_READINGS = 8
 """Rows that one name is taken for."""
 
-READ = ("said", "turn")
-"""Columns of facts with several readings: which example it is, and which reading of it, the first one being 0."""
+READ = ("said", "turn", "tables")
+"""Columns of facts with several readings: which example it is, which reading of it and by which tables, from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +214,7 @@ def _named(predicate: str, of_row: Mapping[int, tuple[str, tuple[Choice, ...]]])
 
 
 def _of_likeliest(readings: Sequence[Readings]) -> list[Readings]:
-    first = [choice and choice.table for choice in readings[0]]
-    return [one for one in readings if [choice and choice.table for choice in one] == first]
+    return [one for one in readings if _tables(one) == _tables(readings[0])]
 
 
 def _further(
@@ -229,8 +228,17 @@ def _further(
     for position in (1, 2):
         changed = {at: meant(one[position - 1]) for at, (_, _, one) in enumerate(rows) if one[position - 1] is not None}  # type: ignore[arg-type]
         found = _read_as(found, position, changed)
-    found = found.append_column(READ[0], pa.array([row for row, _, _ in rows], pa.int32()))
-    return found.append_column(READ[1], pa.array([turn for _, turn, _ in rows], pa.int32()))
+    orders: dict[int, dict[tuple[str | None, ...], int]] = {}
+    for row, _, one in rows:
+        orders.setdefault(row, {}).setdefault(_tables(one), len(orders[row]))
+    columns = [row for row, _, _ in rows], [turn for _, turn, _ in rows], [orders[r][_tables(o)] for r, _, o in rows]
+    for name, column in zip(READ, columns, strict=True):
+        found = found.append_column(name, pa.array(column, pa.int32()))
+    return found
+
+
+def _tables(reading: Readings) -> tuple[str | None, ...]:
+    return tuple(None if choice is None else choice.table for choice in reading)
 
 
 def with_readings(facts: pa.Table, others: pa.Table) -> pa.Table:
@@ -247,7 +255,8 @@ def with_readings(facts: pa.Table, others: pa.Table) -> pa.Table:
     firsts = {tuple(fact[name] for name in kept): fact["said"] for fact in added if fact["turn"] == 0}
     said = [firsts.get(tuple(fact.values())) for fact in facts.to_pylist()] if firsts else [None] * facts.num_rows
     facts = facts.append_column(READ[0], pa.array(said, pa.int32()))
-    facts = facts.append_column(READ[1], pa.array([None if one is None else 0 for one in said], pa.int32()))
+    for name in READ[1:]:
+        facts = facts.append_column(name, pa.array([None if one is None else 0 for one in said], pa.int32()))
     return pa.concat_tables([facts, pa.Table.from_pylist([f for f in added if f["turn"]], facts.schema)])
 
 
@@ -365,7 +374,9 @@ class _Names:
                     self._keys.update(rows)
                 elif rows:
                     self._found[table.name, column] = rows
-        known = self._keys.union(*self._found.values())
+        self._views = {table.name for table in structure.schema.tables if table.is_view}
+        tables = (rows for (table, _), rows in self._found.items() if table not in self._views)
+        known = self._keys.union(*tables)
         if any(_CUT.search(text) for text in self._texts if text not in known):
             for table in structure.schema.tables:
                 self._find_in_two(database, table, structure)
@@ -413,8 +424,8 @@ class _Names:
     def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
         """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
 
-        The likeliest table is that in which most of the examples stand, then that in which most stand once. Nothing is
-        read as a name if most of the texts are keys already.
+        The likeliest table is that in which most of the examples stand, one that is no view, then that in which most
+        stand once. Nothing is read as a name if most of the texts are keys already.
         """
         wanted = set(texts)
         if len(wanted & self._keys) * 2 > len(wanted):
@@ -424,7 +435,8 @@ class _Names:
             rows = self._found[where]
             standing = [text for text in wanted if text in rows]
             once = sum(len(rows[text]) == 1 for text in standing)
-            return -(len(standing) + told[where[0]]), -once, -likeness(predicate, where[0])
+            view = where[0] in self._views
+            return -(len(standing) + told[where[0]]), view, -once, -likeness(predicate, where[0])
 
         found: dict[str, dict[tuple[str, str], Choice]] = {}
         for table, column in sorted(self._found, key=rank):

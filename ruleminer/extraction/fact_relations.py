@@ -37,9 +37,10 @@ def load_facts(work: duckdb.DuckDBPyConnection, facts: pa.Table) -> None:
                                        kind2 NULLS FIRST, positive DESC, space1 NULLS FIRST,
                                        space2 NULLS FIRST, said NULLS FIRST) - 1 AS INTEGER) AS fact,
                predicate, CAST(IF(arg2 IS NULL, 1, 2) AS TINYINT) AS arity, arg1, arg2, kind1, kind2, positive,
-               space1, space2, said, turn,
+               space1, space2, said, turn, tables,
                coalesce(kind1, 'text') = 'text' AS plain1, coalesce(kind2, 'text') = 'text' AS plain2
-        FROM (SELECT DISTINCT predicate, arg1, arg2, kind1, kind2, positive, space1, space2, said, turn FROM given)
+        FROM (SELECT DISTINCT predicate, arg1, arg2, kind1, kind2, positive, space1, space2, said, turn,
+                              tables FROM given)
         """
     )
     work.unregister("given")

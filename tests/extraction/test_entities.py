@@ -190,3 +190,20 @@ def test_a_text_made_of_two_columns_of_the_subject_is_no_name_of_it(library: Dat
         assert [row[2:] for row in rows] == [(text, None) for _, _, text in contacts]
         _, rows = read(library, *contacts, ("by", "album:31", "Alan Kay"))
     assert [row[2:] for row in rows] == [("41", "person"), ("42", "person"), ("44", "person"), ("43", "person")]
+
+
+def test_a_table_comes_before_a_view_that_shows_its_names(tmp_path: Path) -> None:
+    """The rule on the view would be the shorter one, and the view has whole names in one column."""
+    with duckdb.connect(tmp_path / "shop.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE person (id INTEGER PRIMARY KEY, given VARCHAR, family VARCHAR);
+            CREATE VIEW a_list AS SELECT id AS nr, given || ' ' || family AS name FROM person;
+            INSERT INTO person VALUES (1, 'Ada', 'King'), (2, 'Alan', 'Turing'), (3, 'Alan', 'Kay'), (4, 'Grace', 'Hopper');
+            """
+        )
+    with open_database(str(tmp_path / "shop.duckdb")) as database:
+        structure = learn_structure(database)
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("Ada King", "Alan Kay", "Grace Hopper"))
+        found = read_entities(facts, structure, database, ONTOLOGY)
+    assert {structure.spaces[n].name for n in found.facts["space1"].to_pylist()} == {"person"}
