@@ -199,11 +199,11 @@ def test_a_table_comes_before_a_view_that_shows_its_names(tmp_path: Path) -> Non
             """
             CREATE TABLE person (id INTEGER PRIMARY KEY, given VARCHAR, family VARCHAR);
             CREATE VIEW a_list AS SELECT id AS nr, given || ' ' || family AS name FROM person;
-            INSERT INTO person VALUES (1, 'Ada', 'King'), (2, 'Alan', 'Turing'), (3, 'Alan', 'Kay'), (4, 'Grace', 'Hopper');
+            INSERT INTO person VALUES (1, 'Ada', 'King'), (2, 'Alan', 'Turing'), (3, 'Alan', 'Kay');
             """
         )
     with open_database(str(tmp_path / "shop.duckdb")) as database:
         structure = learn_structure(database)
-        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("Ada King", "Alan Kay", "Grace Hopper"))
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("Ada King", "Alan Kay"))
         found = read_entities(facts, structure, database, ONTOLOGY)
     assert {structure.spaces[n].name for n in found.facts["space1"].to_pylist()} == {"person"}
