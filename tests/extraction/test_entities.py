@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import duckdb
+import psycopg2
 import pytest
 
 from ruleminer.dataset import read_dataset
@@ -17,6 +18,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, Property, Proper
 from ruleminer.problem.template_files import read_templates
 from ruleminer.sources.database import Database, open_database
 from ruleminer.structure.structure import Structure, learn_structure
+from tests.mariadb import run_in_mariadb
 
 EX = "http://example.org/"
 ONTOLOGY = Ontology(
@@ -207,3 +209,35 @@ def test_a_table_comes_before_a_view_that_shows_its_names(tmp_path: Path) -> Non
         facts = fact_table(Fact("Band", (name,), (None,)) for name in ("Ada King", "Alan Kay"))
         found = read_entities(facts, structure, database, ONTOLOGY)
     assert {structure.spaces[n].name for n in found.facts["space1"].to_pylist()} == {"person"}
+
+
+LISTS = """
+CREATE TABLE list (id INTEGER PRIMARY KEY, name VARCHAR(40));
+CREATE TABLE person (id INTEGER PRIMARY KEY, given VARCHAR(40), family VARCHAR(40));
+INSERT INTO list VALUES (1, 'Music'), (2, 'Films'), (3, 'Shows'), (4, 'Shows'), (5, 'Books'), (6, 'Talks'),
+                        (7, 'Plays'), (8, 'Walks');
+INSERT INTO person VALUES (41, 'Ada', 'Byron King'), (42, 'Alan', 'Turing'), (43, 'Alan', 'Kay'),
+                          (44, 'Grace', 'Hopper');
+"""
+
+
+def read_lists(url: str) -> list[tuple[object, ...]]:
+    with open_database(url) as database:
+        names = ("Shows", "Films", "Books", "Ada Byron King", "Hopper, Grace")
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in names)
+        found = read_entities(facts, learn_structure(database), database, ONTOLOGY)
+    others = [one["arg1"] for one in found.others.to_pylist()]
+    return [*found.facts["arg1"].to_pylist(), *others]
+
+
+def test_names_are_read_alike_on_postgresql(empty_postgres: str) -> None:
+    connection = psycopg2.connect(empty_postgres)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(LISTS)
+    connection.close()
+    assert read_lists(empty_postgres) == ["3", "2", "5", "41", "44", "3", "4"]
+
+
+def test_names_are_read_alike_on_mariadb(empty_mariadb: str) -> None:
+    run_in_mariadb(empty_mariadb, LISTS)
+    assert read_lists(empty_mariadb) == ["3", "2", "5", "41", "44", "3", "4"]
