@@ -24,6 +24,8 @@ Vary = Callable[[Problem, Random], Problem]
 
 LOSSES = {"libra": libra, "nll": nll, "rc": rc, "uniform": uniform}
 _LEAST = 1e-9  # that a probability is taken for
+_SCALED = 100  # problems by which features are scaled
+_LEAST_SCALE, _UNHEARD = 0.05, 1e9
 _EARLY = 0.3  # what a round before the last weighs in the loss
 
 
@@ -66,7 +68,7 @@ def train_network(
     generator = Random(options.seed)
     features = problems[0].features.shape[-1]
     network = DecisionNetwork(features, options.width, options.rounds, options.messages)
-    _fit_scale(network, problems)
+    _fit_scale(network, [vary(problem, generator) for problem in problems[:_SCALED]])
     optimiser = torch.optim.AdamW(network.parameters(), options.learning_rate, weight_decay=options.weight_decay)
     steps = options.passes * math.ceil(len(problems) / options.batch)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, options.learning_rate, total_steps=steps, pct_start=0.1)
@@ -125,9 +127,11 @@ def judge(
 
 
 def _fit_scale(network: DecisionNetwork, problems: Sequence[Problem]) -> None:
-    rows = np.concatenate([problem.features[problem.there] for problem in problems[:100]])
+    """Features in deviations from their means; what never varies has nothing to teach, and is never heard."""
+    rows = np.concatenate([problem.features[problem.there] for problem in problems])
+    deviation = rows.std(axis=0)
     network.mean.copy_(torch.from_numpy(rows.mean(axis=0)))
-    network.scale.copy_(torch.from_numpy(np.maximum(rows.std(axis=0), 0.05)))
+    network.scale.copy_(torch.from_numpy(np.where(deviation > 0, np.maximum(deviation, _LEAST_SCALE), _UNHEARD)))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ruleminer.rules.body import Body
 from ruleminer.rules.expressions import column_of
 from ruleminer.rules.lexical import lexical_form
-from ruleminer.rules.values import Atom, Constant, Empty, Variable
+from ruleminer.rules.values import Atom, Concat, Constant, Empty, Variable
 from ruleminer.sources.database import Database
 
 Facts = frozenset[tuple[str, ...]]
@@ -43,7 +43,8 @@ class Extensions:
             bindings: list[Binding] = [{}]
             for atom in rule.body:
                 bindings = [wider for binding in bindings for wider in self._joined(atom, binding)]
-            self._known[body] = frozenset(tuple(b[argument] for argument in rule.arguments) for b in bindings)
+            made = [(argument, rule.definition_of(argument)) for argument in rule.arguments]
+            self._known[body] = frozenset(tuple(_text(argument, how, b) for argument, how in made) for b in bindings)
         return self._known[body]
 
     def _joined(self, atom: Atom, binding: Binding) -> Iterator[Binding]:
@@ -79,3 +80,12 @@ class Extensions:
                     self._found[place] = index
                 return self._found[place].get(binding[term], [])
         return self._rows[atom.table]
+
+
+def _text(argument: Variable, definition: Concat | None, binding: Binding) -> str:
+    if definition is None:
+        return binding[argument]
+    parts = definition.parts
+    if definition.transformations:  # structure offers no such rule
+        raise ValueError(f"not a rule of plain columns: {definition}")
+    return "".join(binding[part] if isinstance(part, Variable) else str(part) for part in parts)

@@ -17,10 +17,10 @@ import numpy as np
 
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.pretraining.extensions import Extensions, Facts
-from ruleminer.problem.ontology import OntologyTerm, Property, arity, ontology_of
+from ruleminer.problem.ontology import Property, arity, ontology_of
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.hypotheses import Candidates, World, problem_of
-from ruleminer.proposals.parts import all_parts
+from ruleminer.proposals.hypotheses import World, problem_of
+from ruleminer.proposals.parts import Part, all_parts
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Rule
 from ruleminer.scenarios.distortions import distorted_layout
@@ -37,11 +37,16 @@ from ruleminer.scenarios.truth import attribute_rules, true_rules
 from ruleminer.sources.database import open_database
 from ruleminer.sources.schema import quote_identifier
 from ruleminer.structure.meaning import Meaning
+from ruleminer.structure.spaces import Space
 from ruleminer.structure.structure import learn_structure
 
 _ROWS = (300, 600, 1200, 2000)
 ONTOLOGIES = 2  # wordings of an ontology for each database
+_MOST_PARTS = 240  # of an open-ended ontology
 SAMPLE = 24  # true facts of a term, and as many of others, that examples are drawn from
+
+Truth = dict[str, dict[Space | None, Facts]]
+"""The true facts of each term, by the kind of thing that they speak of."""
 
 
 def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -> list[Problem]:
@@ -69,9 +74,10 @@ def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -
             asked = Extensions(database)
             offered = {*world.shapes.classes, *world.shapes.objects, *world.shapes.values}
             derivations.recall({body: len(asked.facts(body)) for body in offered})
-            truth: dict[str, Facts] = {}
+            truth: Truth = {}
             for name, rule in rules:
-                truth[name] = truth.get(name, frozenset()) | asked.facts(Body(rule))
+                own, at = truth.setdefault(name, {}), world.space_of(rule)
+                own[at] = own.get(at, frozenset()) | asked.facts(Body(rule))
             return [
                 _problem(reworded(ontology, randomness(seed, f"ontology {number}")), truth, world, asked, generator)
                 for number in range(ONTOLOGIES)
@@ -79,9 +85,9 @@ def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -
 
 
 def _by_keys(domain: Domain) -> Domain:
-    """The domain with entities named by a key of one column: without an example no IRI's form is known."""
+    """The domain with entities named by their keys, some of several columns; no IRI has a form of its own."""
     classes = tuple(
-        replace(one, iri=None, natural=None, key=one.key if len(one.key) == 1 else one.key[1:])
+        replace(one, iri="/".join(["{}"] * len(one.key)) if len(one.key) > 1 else None, natural=None)
         for one in domain.classes
     )
     return replace(domain, classes=classes)
@@ -98,13 +104,16 @@ def _rules(domain: Domain, layout: Layout) -> Iterator[tuple[str, Rule]]:
                     yield f"{prop.name} of {owner}", rule
 
 
-def _origin(wording: Reworded, term: OntologyTerm, part: OntologyTerm) -> str:
-    """What the truth calls a term, or a part of it."""
-    own = wording.origin.get(term.name, "")
-    if part is term or not isinstance(part, Property):
-        return own
-    owner = wording.ontology.get(part.domains[0])
-    return f"{own} of {wording.origin.get(owner.name, '')}" if owner else ""
+def _true(truth: Truth, wording: Reworded, part: Part) -> Facts:
+    """The true facts of a term, or of a part of it."""
+    names = wording.origin.get(part.whole.name, ())
+    if part.at is not None:
+        return frozenset[tuple[str, ...]]().union(*(truth.get(name, {}).get(part.at, ()) for name in names))
+    if part.term is not part.whole and isinstance(part.term, Property):
+        owner = wording.ontology.get(part.term.domains[0])
+        owners = wording.origin.get(owner.name, ()) if owner else ()
+        names = tuple(f"{name} of {one}" for name in names for one in owners)
+    return frozenset[tuple[str, ...]]().union(*(facts for name in names for facts in truth.get(name, {}).values()))
 
 
 def _thin(connection: duckdb.DuckDBPyConnection, layout: Layout, naming: Naming, generator: Random) -> None:
@@ -120,20 +129,20 @@ def _thin(connection: duckdb.DuckDBPyConnection, layout: Layout, naming: Naming,
                 connection.execute(f"UPDATE {name} SET {quote_identifier(naming.columns[table.id, column.id])} = NULL")
 
 
-def _problem(wording: Reworded, truth: dict[str, Facts], world: World, asked: Extensions, generator: Random) -> Problem:
-    parted = all_parts(wording.ontology.terms)
-    terms = [part for _, part in parted]
-    problem, hypotheses = problem_of([Candidates(term, world.offered(term)) for term in terms], world, wording.ontology)
+def _problem(wording: Reworded, truth: Truth, world: World, asked: Extensions, generator: Random) -> Problem:
+    parts = all_parts(wording.ontology.terms, wording.ontology, world, _MOST_PARTS)
+    problem, hypotheses = problem_of([part.candidates(world) for part in parts], world, wording.ontology)
     right = np.zeros(problem.there.shape, bool)
     derives = np.zeros((*problem.there.shape, 2 * SAMPLE), bool)
-    samples = np.zeros((len(terms), 2), np.int64)
-    judged = np.ones(len(terms), bool)
-    for number, (whole, term) in enumerate(parted):
-        facts = truth.get(_origin(wording, whole, term), frozenset())
+    samples = np.zeros((len(parts), 2), np.int64)
+    judged = np.ones(len(parts), bool)
+    everything = [fact for spaces in truth.values() for facts in spaces.values() for fact in facts]
+    for number, part in enumerate(parts):
+        facts = _true(truth, wording, part)
         if not facts:
             right[number, 0] = True
             continue
-        wrong = [fact for other in truth.values() for fact in other if len(fact) == arity(term) and fact not in facts]
+        wrong = [fact for fact in everything if len(fact) == arity(part.term) and fact not in facts]
         shown = generator.sample(sorted(facts), min(SAMPLE, len(facts)))
         astray = generator.sample(sorted(wrong), min(SAMPLE, len(wrong)))
         samples[number] = len(shown), len(astray)

@@ -25,6 +25,7 @@ from ruleminer.problem.imports import read_with_imports
 from ruleminer.problem.ontology_axioms import (
     class_iris,
     classes_of,
+    has_open_ends,
     predicate_names,
     properties_of,
     property_kinds,
@@ -81,6 +82,7 @@ class Ontology:
     sha256: str = ""
     missing_imports: tuple[str, ...] = ()  # of which no file was found
     datatypes: Mapping[str, str] = field(default_factory=dict)  # own datatypes → those of XSD; empty: any number
+    open_ended: bool = False  # ends are told as what they may be among others: a vocabulary for everybody
 
     @property
     def terms(self) -> tuple[OntologyTerm, ...]:
@@ -127,6 +129,7 @@ class Ontology:
             data["sha256"],
             tuple(data.get("missing_imports", ())),
             data.get("datatypes", {}),
+            data.get("open_ended", False),
         )
 
     def get(self, iri: str) -> OntologyTerm | None:
@@ -176,6 +179,10 @@ class Ontology:
             for parent in term.parents:
                 children[parent].append(term.iri)
         return children
+
+    def has_children(self, iri: str) -> bool:
+        """Whether any term is declared below this one."""
+        return iri in self._children
 
     def is_within(self, iri: str, other: str) -> bool:
         """Whether all of one class (or property) is of another: the same, equivalent, or below it."""
@@ -307,6 +314,7 @@ def _declared(triples: Triples) -> Ontology:
         properties_of(triples, names, kinds),
         dict(triples.prefixes),
         datatypes=xsd_datatypes(triples),
+        open_ended=has_open_ends(triples),
     )
 
 

@@ -183,6 +183,12 @@ def _kind_by_range(triples: Triples, iri: str, values: Collection[str]) -> Prope
     return PropertyKind.OBJECT if is_said and not data and not ranges & {*_ANYTHING} else PropertyKind.EITHER
 
 
+def has_open_ends(triples: Triples) -> bool:
+    """Whether most properties are told what they may start at among other things, not what they do."""
+    closed, *included = (sum(1 for _ in triples.pairs(one)) for one in _DOMAINS)
+    return sum(included) > closed
+
+
 def predicate_names(triples: Triples, iris: Collection[str]) -> dict[str, str]:
     """What terms are called. One that is only mentioned does not take the name from one that is described."""
     described = triples.described.intersection(iris)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.proposals.identity import compound_root
 from ruleminer.rules.literals import constant_sql
 from ruleminer.rules.values import Constant, Place, Rule, Variable
 from ruleminer.sources.database import Database
@@ -44,7 +45,10 @@ NOTHING = EntitySet(Place("", ""))
 def entity_set(rule: Rule, argument: Variable, structure: Structure) -> EntitySet:
     """The set that an argument of a rule ranges over, as near as sets of this kind come to it."""
     variables = rule.variables_of(argument)
-    if len(variables) != 1:
+    if len(variables) > 1:  # all rows that a key of several columns names
+        root = compound_root([rule.places_of(variable)[0] for variable in variables], structure.schema)
+        return EntitySet(Place(root[0].table, ",".join(sorted(place.column for place in root))))
+    if not variables:
         return NOTHING
     smallest: tuple[int, EntitySet] | None = None
     for atom in rule.body:

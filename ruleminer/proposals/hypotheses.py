@@ -17,6 +17,7 @@ from rdflib import XSD
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind, local_name
 from ruleminer.proposals.code_features import CODE_FEATURES, Listed, codes_of, listed
+from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
 from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features
@@ -28,8 +29,8 @@ from ruleminer.proposals.value_looks import LOOKS, looks_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Constant, Kind, Place, Rule, Variable
 from ruleminer.structure.meaning import Meaning
+from ruleminer.structure.spaces import Space
 from ruleminer.structure.structure import Structure
-from ruleminer.structure.words import SAYS_LITTLE, words
 
 Floats = NDArray[np.float32]
 
@@ -48,12 +49,13 @@ _PAIR = (
     *(f"{how}: {end} {what}" for how in ("letters", "meaning") for end in ("domain", "range") for what in
       ("table", "column")),
     "letters: best", "letters: behind the pool", "letters: before other terms", "meaning: best",
-    "meaning: behind the pool", "meaning: before other terms", "comment", "datatype fits", "datatype differs",
-    "looks as named", "looks best as named", "meaning known", "numbered as listed", "siblings", "codes for siblings",
+    "meaning: behind the pool", "meaning: before other terms", "letters: behind its parts", "meaning: behind its parts",
+    "comment", "comment: subject", "datatype fits", "datatype differs", "looks as named",
+    "looks best as named", "meaning known", "numbered as listed", "siblings", "codes for siblings",
 )  # fmt: skip
 _TERM = ("none", "object property", "either property", "domain declared", "range declared", "functional",
-         "inverse functional", "has parent", "has child", "pool", "best letters of pool",
-         "best meaning of pool")  # fmt: skip
+         "inverse functional", "has parent", "has child", "pool", "best letters of pool", "best meaning of pool",
+         "part", "best letters of its parts", "best meaning of its parts")  # fmt: skip
 _EVIDENCE = (*EVIDENCE_FEATURES, "model", "model's word")
 FEATURES: tuple[str, ...] = (*_BODY, *_PAIR, *_TERM, *_EVIDENCE)
 """What each feature of a hypothesis is, in order."""
@@ -79,6 +81,7 @@ class Candidates:
     term: OntologyTerm
     bodies: tuple[Body, ...]
     examples: int = 0
+    at: Space | None = None  # of the part of an open-ended term: what kind of thing it is decided of
     derived: Floats | None = None  # share of the examples
     likelihood: Floats | None = None  # log-likelihood of the examples less that of the best rule
     lift: Floats | None = None  # what a trained model says
@@ -101,6 +104,7 @@ class World:
         self._pairs: tuple[object, list[_Pair]] | None = None
         self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
+        self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
 
     def known(self, bodies: Sequence[Body]) -> _Bodies:
         """What is known of some rules; asked again for the same ones, it is told from memory."""
@@ -113,9 +117,10 @@ class World:
         asked = known, ontology, [(one.term, one.bodies) for one in candidates]
         if self._pairs is None or self._pairs[0] != asked:
             by_iri = {term.iri: titles_of(term) for term in ontology.terms}
-            order = listed(ontology)
-            found = [_pairs(one, by_iri, order, ontology.datatypes, known, self) for one in candidates]
+            order, comments = listed(ontology), Comments(ontology.terms)
+            found = [_pairs(one, by_iri, order, ontology.datatypes, comments, known, self) for one in candidates]
             _compared(candidates, found, known)
+            _beside_parts(candidates, found)
             self._pairs = asked, found
         return self._pairs[1]
 
@@ -130,6 +135,30 @@ class World:
         if isinstance(term, OntologyClass):
             return self.shapes.classes
         return self.shapes.objects if term.kind is PropertyKind.OBJECT else self.shapes.values
+
+    @cached_property
+    def spaces(self) -> dict[Body, Space | None]:
+        """Of what kind of thing each rule that is offered speaks: the space of its first argument."""
+        offered = dict.fromkeys((*self.shapes.classes, *self.shapes.objects, *self.shapes.values))
+        return {body: self.space_of(body.of("_")) for body in offered}
+
+    def space_of(self, rule: Rule) -> Space | None:
+        """Of what kind of thing a rule speaks."""
+        place = entity_set(rule, rule.arguments[0], self.structure).place
+        if len(rule.variables_of(rule.arguments[0])) > 1:  # a key of several columns is in no space but its own
+            return Space(place, (place,))
+        return self.structure.space(place)
+
+    def offered_at(self, term: OntologyTerm) -> dict[Space, tuple[Body, ...]]:
+        """The rules that the structure offers for a term, by the kind of thing that they speak of."""
+        offered = self.offered(term)
+        if offered not in self._by_space:
+            found: dict[Space, list[Body]] = {}
+            for body in offered:
+                if (space := self.spaces[body]) is not None:
+                    found.setdefault(space, []).append(body)
+            self._by_space[offered] = {space: tuple(bodies) for space, bodies in found.items()}
+        return self._by_space[offered]
 
     def looks_as_named(self, titles: Sequence[str], places: Sequence[Place | None]) -> tuple[Floats, Floats]:
         """How well values look like what a term's words call them: on the whole, and for the look that fits best."""
@@ -173,7 +202,8 @@ class _Bodies:
         if len(rule.arguments) == 1:
             return start, NOTHING
         end = entity_set(rule, rule.arguments[1], structure)
-        return start, end if structure.space(end.place) is not None else NOTHING
+        is_compound = len(rule.variables_of(rule.arguments[1])) > 1
+        return start, end if is_compound or structure.space(end.place) is not None else NOTHING
 
     def _known(self, number: int, rule: Rule, world: World) -> Floats:
         structure, size = world.structure, self.sizes[number]
@@ -264,7 +294,7 @@ def problem_of(
     turned_round = known.turned_round
     for number, (one, pair, chosen) in enumerate(zip(candidates, pairs, kept, strict=True)):
         places = pair.bodies[chosen]
-        own = _term_features(one.term, ontology, len(chosen), pair.letters, pair.meaning)
+        own = _term_features(one, ontology, len(chosen), pair)
         evidence = _evidence(one, chosen)
         features[number, 0] = np.concatenate([np.zeros(len(_BODY) + len(_PAIR)), [1.0], own, evidence[0]])
         rows = [known.known[places], pair.features[chosen], np.zeros((len(chosen), 1)), np.tile(own, (len(chosen), 1))]
@@ -282,7 +312,8 @@ def problem_of(
     table = np.array([tables.setdefault(one.place.table, len(tables)) for one in sets], np.int64)
     problem = Problem(
         np.array([isinstance(term, OntologyClass) for term in terms], bool),
-        there, features, subject, object_, body, turned, value, table, inside, relations(terms, ontology),
+        there, features, subject, object_, body, turned, value, table, inside,
+        relations(terms, [one.at for one in candidates], ontology),
         np.zeros(shape, bool), np.zeros(len(terms), bool), sizes,
         np.zeros((*shape, 0), bool), np.zeros((len(terms), 2), np.int64), world.rows,
     )  # fmt: skip
@@ -302,6 +333,7 @@ class _Pair:
     features: Floats  # (candidates, pair features)
     letters: Floats  # how well names fit on the whole
     meaning: Floats
+    of_parts: tuple[float, float] = (0.0, 0.0)  # the best of both, of all parts of the term
 
 
 def _pairs(
@@ -309,6 +341,7 @@ def _pairs(
     by_iri: Mapping[str, Sequence[str]],
     order: Mapping[str, Listed],
     datatypes: Mapping[str, str],
+    comments: Comments,
     known: _Bodies,
     world: World,
 ) -> _Pair:
@@ -334,8 +367,8 @@ def _pairs(
             by_meaning,
             np.stack(
                 [
-                    *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing,
-                    _in_comment(term, one.bodies, known, bodies), fits, differs, whole, most,
+                    *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing, nothing, nothing,
+                    *_in_comment(term, comments, known, bodies), fits, differs, whole, most,
                     nothing + (world.meaning is not None),
                     *np.array([known.codes[body].among(order.get(term.iri)) for body in bodies.tolist()],
                               np.float32).reshape(-1, 3).T,
@@ -378,17 +411,19 @@ def _datatypes(
     return fits, differs
 
 
-def _in_comment(term: OntologyTerm, candidates: Sequence[Body], known: _Bodies, bodies: NDArray[np.int64]) -> Floats:
-    """The share of a name's words that the term's comments use, for the name that they use most of."""
-    said = {word for comment in term.comments for word in words(comment)} - SAYS_LITTLE
+def _in_comment(
+    term: OntologyTerm, comments: Comments, known: _Bodies, bodies: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    """How far the term's comments use the names of a rule: those that tell it, and that of where a property starts."""
+    said = comments.of(term)
     if not said:
-        return np.zeros(len(bodies), np.float32)
-    scores = []
-    for name in known.names.names:
-        own = [word for word in words(name) if word not in SAYS_LITTLE and len(word) > 2]
-        scores.append(sum(word in said for word in own) / len(own) if own else 0.0)
-    groups = known.names.by_group(np.array(scores, np.float32), bodies)
-    return np.asarray(groups[:, [Group.OBJECT_COLUMN, Group.SUBJECT_TABLE, Group.CODE_VALUE]].max(axis=1))
+        return np.zeros(len(bodies), np.float32), np.zeros(len(bodies), np.float32)
+    scores = np.array([comments.use(said, name) for name in known.names.names], np.float32)
+    groups = known.names.by_group(scores, bodies)
+    subject = groups[:, [Group.SUBJECT_TABLE, Group.SUBJECT_GOAL]].max(axis=1)
+    if isinstance(term, OntologyClass):
+        return np.maximum(subject, groups[:, Group.CODE_VALUE]), np.zeros(len(bodies), np.float32)
+    return groups[:, [Group.OBJECT_COLUMN, Group.OBJECT_GOAL, Group.CODE_VALUE]].max(axis=1), subject
 
 
 def _compared(candidates: Sequence[Candidates], pairs: Sequence[_Pair], known: _Bodies) -> None:
@@ -409,6 +444,18 @@ def _compared(candidates: Sequence[Candidates], pairs: Sequence[_Pair], known: _
                 pairs[n].features[:, column] = score - rival
 
 
+def _beside_parts(candidates: Sequence[Candidates], pairs: Sequence[_Pair]) -> None:
+    """Fill in how far a rule's names fit a term less well than the best of any part of the term."""
+    best: dict[str, tuple[float, float]] = {}
+    for one, pair in zip(candidates, pairs, strict=True):
+        letters, meaning = best.get(one.term.iri, (0.0, 0.0))
+        best[one.term.iri] = max(letters, pair.letters.max(initial=0.0)), max(meaning, pair.meaning.max(initial=0.0))
+    columns = [_PAIR.index(f"{how}: behind its parts") for how in ("letters", "meaning")]
+    for one, pair in zip(candidates, pairs, strict=True):
+        pair.of_parts = best[one.term.iri]
+        pair.features[:, columns] = np.stack([pair.letters, pair.meaning], axis=1) - np.array(pair.of_parts)
+
+
 def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64]:
     """The candidates that stay, in order of promise; those with examples in the order of their likelihood."""
     alive = np.flatnonzero(known.sizes[pair.bodies] > 0)
@@ -425,7 +472,8 @@ def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64
     return alive[np.argsort(-promise[alive], kind="stable")[:MOST]]
 
 
-def _term_features(term: OntologyTerm, ontology: Ontology, pool: int, letters: Floats, meaning: Floats) -> Floats:
+def _term_features(one: Candidates, ontology: Ontology, pool: int, pair: _Pair) -> Floats:
+    term = one.term
     as_property = term if isinstance(term, Property) else None
     kind = as_property.kind if as_property else None
     return np.array(
@@ -439,10 +487,12 @@ def _term_features(term: OntologyTerm, ontology: Ontology, pool: int, letters: F
             ),  # a part has no IRI of its own
             bool(as_property and (as_property.inverse_functional or ontology.is_inverse_functional(term.iri))),
             bool(term.parents),
-            any(term.iri in other.parents for other in ontology.terms),
+            ontology.has_children(term.iri),
             np.log1p(pool) / 4.0,
-            letters.max(initial=0.0),
-            meaning.max(initial=0.0),
+            pair.letters.max(initial=0.0),
+            pair.meaning.max(initial=0.0),
+            one.at is not None,
+            *pair.of_parts,
         ],
         np.float32,
     )

@@ -23,7 +23,7 @@ from ruleminer.learn.decision_problem import Problem, Relation
 from ruleminer.problem.ontology import Ontology, OntologyTerm, local_name
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.hypotheses import FEATURES, Candidates, World, problem_of, titles_of
-from ruleminer.proposals.parts import parts_of
+from ruleminer.proposals.parts import Part, all_parts
 from ruleminer.proposals.prior import Prior, PriorOf
 from ruleminer.proposals.ranking import Measured, likelihood_of
 from ruleminer.rules.body import Body
@@ -136,20 +136,20 @@ class Joint:
 
     def offered(self, name: str) -> tuple[Body, ...]:
         """The rules that are in question for a term without examples, those of its parts among them."""
-        parts = parts_of(self.ontology.find(name))
-        return tuple(dict.fromkeys(body for part in parts for body in self.world.offered(part)))
+        return self.world.offered(self.ontology.find(name))
 
     def beliefs(self, measured: Mapping[str, Measured]) -> dict[str, list[Belief]]:
         """What is believed of every term of the ontology, and of others that have examples: of each of its parts."""
-        parted = [(term, part) for term in self._asked(measured) for part in self._parts(term, measured)]
-        candidates = [self._candidates(term, part, measured) for term, part in parted]
+        parted = self._parted(measured)
+        candidates = [self._candidates(part, measured) for part in parted]
         problem, hypotheses = problem_of(candidates, self.world, self.ontology)
         rounds, said, there, sure = self._thought(problem, parted, hypotheses)
         problem = replace(problem, there=there)
         first, last = (logits.softmax(-1).double().numpy() for logits in (rounds[0], rounds[-1]))
-        thoughts = Thoughts(self.network, problem, said, [part.name for _, part in parted], rounds)
+        thoughts = Thoughts(self.network, problem, said, [part.term.name for part in parted], rounds)
         found: dict[str, list[Belief]] = {}
-        for number, (term, _) in enumerate(parted):
+        for number, part in enumerate(parted):
+            term = part.whole
             own = slice(1, 1 + len(hypotheses[number]))
             same = thoughts.same[number, own]
             best = int(last[number, own].argmax()) if len(hypotheses[number]) else 0
@@ -163,16 +163,23 @@ class Joint:
             found.setdefault(term.name, []).append(belief)
         return found
 
-    def _parts(self, term: OntologyTerm, measured: Mapping[str, Measured]) -> tuple[OntologyTerm, ...]:
-        answers = self.answers.get(term.name)
-        whole = term.name in measured or (answers is not None and answers.kept is not None)
-        return (term,) if whole else parts_of(term)
+    def _parted(self, measured: Mapping[str, Measured]) -> list[Part]:
+        """The parts that are decided together: a term with examples, or of which the user keeps rules, as a whole."""
+        terms = self._asked(measured)
+        kept = {name for name, answers in self.answers.items() if answers.kept is not None}
+        whole = [term for term in terms if term.name in measured or term.name in kept]
+        parts = all_parts([term for term in terms if term not in set(whole)], self.ontology, self.world)
+        there = {part.whole for part in parts}
+        whole += [term for term in terms if term.name in self.answers and term not in there]
+        place = {term: number for number, term in enumerate(terms)}
+        parts += [Part(term, term) for term in dict.fromkeys(whole)]
+        return sorted(parts, key=lambda part: place[part.whole])
 
     @torch.no_grad()
     def _thought(
         self,
         problem: Problem,
-        parted: Sequence[tuple[OntologyTerm, OntologyTerm]],
+        parted: Sequence[Part],
         hypotheses: Sequence[Sequence[Body]],
     ) -> tuple[list[Tensor], Floats, NDArray[np.bool_], Floats]:
         """All rounds' logits, the log-likelihood of what was said, what is left to each term, and how surely it is.
@@ -181,10 +188,11 @@ class Joint:
         """
         said = np.zeros(problem.there.shape)
         spoken: dict[str, list[int]] = {}
-        for number, (term, _) in enumerate(parted):
-            if term.name in self.answers:
-                spoken.setdefault(term.name, []).append(number)
-                own = self.answers[term.name].log_likelihood(hypotheses[number])
+        for number, part in enumerate(parted):
+            name = part.whole.name
+            if name in self.answers:
+                spoken.setdefault(name, []).append(number)
+                own = self.answers[name].log_likelihood(hypotheses[number])
                 said[number, : len(own)] = own
         rounds, tensors, sure = settled_apart(self.network, tensors_of(problem, said))
         shared = {name: numbers for name, numbers in spoken.items() if len(numbers) > 1}
@@ -211,7 +219,7 @@ class Joint:
         called = {words(name) for name in columns}
         annotations = [term for term in self.ontology.annotations if words(local_name(term.iri)) in called]
         terms = list(dict.fromkeys((*given, *annotations, *self.ontology.terms, *spoken)))
-        if len(terms) <= MOST_TERMS:
+        if len(terms) <= MOST_TERMS or self.ontology.open_ended:
             return terms
         given = list(map(self.ontology.find, dict.fromkeys((*measured, *self.answers))))
         terms = list(dict.fromkeys((*given, *terms)))
@@ -229,17 +237,18 @@ class Joint:
         chosen = {term.iri for term in asked}
         return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
 
-    def _candidates(self, term: OntologyTerm, part: OntologyTerm, measured: Mapping[str, Measured]) -> Candidates:
-        one = measured.get(term.name)
+    def _candidates(self, part: Part, measured: Mapping[str, Measured]) -> Candidates:
+        one = measured.get(part.whole.name)
         if one is not None and one.pool.positives:
-            return exemplified(part, one)
-        answers = self.answers.get(term.name)
-        offered = self.world.offered(part)
+            return exemplified(part.term, one)
+        answers = self.answers.get(part.whole.name)
         if answers is None:
-            return Candidates(part, offered)
+            return part.candidates(self.world)
+        offered = part.offered(self.world)
         if answers.kept:  # a rule in the user's own words is one more
             offered = tuple(dict.fromkeys((*offered, *answers.kept)))
-        return Candidates(part, offered, answered=answers.log_likelihood(offered)[1:].astype(np.float32))
+        answered = answers.log_likelihood(offered)[1:].astype(np.float32)
+        return Candidates(part.term, offered, at=part.at, answered=answered)
 
 
 class Thoughts:

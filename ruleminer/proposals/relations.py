@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 
 from ruleminer.learn.decision_problem import Ints, Relation
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property
+from ruleminer.structure.spaces import Space
 
 _MOST = 40  # terms that share a parent or a domain: beyond, each hears of the next ones only
 
+_ANYWHERE = {Relation.RANGE, Relation.RANGE_OF, Relation.RANGE_KIN, Relation.RANGE_OF_KIN, Relation.INVERSE}
 _TOLD_BACK = {
     Relation.DOMAIN: Relation.DOMAIN_OF,
     Relation.RANGE: Relation.RANGE_OF,
@@ -20,13 +22,22 @@ _TOLD_BACK = {
 }
 
 
-def relations(terms: Sequence[OntologyTerm], ontology: Ontology) -> Ints:
-    """All messages of a round: (E, 3) of receiver, sender and relation, by the terms' places."""
-    place = {term.iri: number for number, term in enumerate(terms)}
+def relations(terms: Sequence[OntologyTerm], at: Sequence[Space | None], ontology: Ontology) -> Ints:
+    """All messages of a round: (E, 3) of receiver, sender and relation, by the terms' places.
+
+    Parts of open-ended terms, which are decided `at` one kind of thing each, speak with parts that are decided of the
+    same kind; only what a property leads to may be of any.
+    """
+    places: dict[str, list[int]] = {}
+    for number, term in enumerate(terms):
+        places.setdefault(term.iri, []).append(number)
     found: dict[tuple[int, int, int], None] = {}
-    for receiver, sender, relation in _related(terms, ontology):
-        if receiver in place and sender in place and receiver != sender:
-            found[place[receiver], place[sender], int(relation)] = None
+    for receiver, sender, relation in _related(list({term.iri: term for term in terms}.values()), ontology):
+        if receiver == sender:
+            continue
+        for one, other in product(places.get(receiver, ()), places.get(sender, ())):
+            if relation in _ANYWHERE or at[one] is None or at[other] is None or at[one] == at[other]:
+                found[one, other, int(relation)] = None
     return np.array(list(found), np.int64).reshape(-1, 3)
 
 

@@ -2,7 +2,8 @@
 
 Classes: keys and links of tables, and the rows of a key that a code picks out, that fill a column, or that stand in a
 sub-class table. Properties: two columns of a row, one of them naming entities, perhaps picked out by a code or kept to
-a sub-class; and what lies one link further. They are made once for a database: a term adds its name only.
+a sub-class; and what lies one link further. Rows that only several columns together name, and that say more than which
+things they join, are things of their own. They are made once for a database: a term adds its name only.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from dataclasses import dataclass
 
 from ruleminer.rules.body import Body
 from ruleminer.rules.lexical import constant_of
-from ruleminer.rules.values import Atom, Constant, Place, Rule, Variable
-from ruleminer.sources.schema import Table
+from ruleminer.rules.values import Atom, Concat, Constant, Place, Rule, Term, Variable
+from ruleminer.sources.schema import Schema, Table
 from ruleminer.structure.structure import Structure
 
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("a")
+_LONGEST_KEY = 3  # columns of a key that name things
 _MOST_KINDS = 60  # code-picked variants of one property and table; beyond, a code is no role
 
 
@@ -61,6 +63,14 @@ class _Offered:
         self.owners = self.keys[:1] or shared
         self.columns = tuple(self.filled)
         self.codes = tuple(self._codes())
+        self.compound = self._compound()
+
+    def _compound(self) -> tuple[str, ...]:
+        """The columns that only together name a row which is a thing of its own; none if there are no such."""
+        key = self.table.primary_key
+        joins_only = all(column in self.links for column in (*key, *self.columns))
+        fits = 2 <= len(key) <= _LONGEST_KEY and not self.keys and not joins_only
+        return key if fits and all(column in self.filled for column in key) else ()
 
     def _codes(self) -> Iterator[tuple[str, Constant]]:
         kinds = self.structure.kinds(self.table.name)
@@ -97,6 +107,9 @@ def _classes(one: _Offered, subs: dict[str, list[Place]]) -> Iterator[Rule]:
             if column != key and one.filled[column] < one.rows:
                 yield _class(Atom(name, ((key, _X), (column, _Z))))
 
+    if one.compound:
+        yield _together((one.compound,), name)
+
 
 def _properties(
     one: _Offered, offered: dict[str, _Offered], subs: dict[str, list[Place]], *, to_entities: bool
@@ -117,6 +130,40 @@ def _properties(
                 for y in ys:
                     yield _property(Atom(name, ((x, _X), (y, _Y))), Atom(sub.table, ((sub.column, _X),)))
         yield from _across(one, x, offered, to_entities)
+    for y in (one.entities if to_entities else one.columns) if one.compound else ():
+        yield _together((one.compound, (y,)), name)
+    for link in _compound_links(one.table, one.structure.schema) if to_entities else ():
+        for key in (one.compound, *((x,) for x in one.entities)):
+            if key and key != link:
+                yield _together((key, link), name)
+
+
+def _compound_links(table: Table, schema: Schema) -> Iterator[tuple[str, ...]]:
+    """The columns that together lead to a row of another table, in the order of its key."""
+    for link in table.foreign_keys:
+        if 2 <= len(link.columns) <= _LONGEST_KEY and link.table in schema:
+            ends = dict(zip(link.referenced, link.columns, strict=True))
+            key = schema.table(link.table).primary_key
+            if {*key} == {*ends}:
+                yield tuple(ends[column] for column in key)
+
+
+def _together(arguments: tuple[tuple[str, ...], ...], table: str) -> Rule:
+    """A rule of one row, each argument of one column or put together from several."""
+    heads = (_X, _Y)[: len(arguments)]
+    held: dict[str, Variable] = {}
+    for head, columns in zip(heads, arguments, strict=True):
+        if len(columns) == 1:
+            held[columns[0]] = head
+    for column in dict.fromkeys(column for columns in arguments for column in columns):
+        held.setdefault(column, Variable(f"a{len(held) + 1}"))
+    atom: tuple[tuple[str, Term], ...] = tuple(held.items())
+    definitions = tuple(
+        (head, Concat(tuple(part for column in columns for part in ("/", held[column]))[1:]))
+        for head, columns in zip(heads, arguments, strict=True)
+        if len(columns) > 1
+    )
+    return Rule("_", heads, (Atom(table, atom),), definitions)
 
 
 def _across(one: _Offered, x: str, offered: dict[str, _Offered], to_entities: bool) -> Iterator[Rule]:

@@ -6,7 +6,7 @@ their domain or range; some terms that the data have are not in it, and some are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -15,16 +15,21 @@ from ruleminer.scenarios.vocabulary import vocabulary, word_synonyms
 from ruleminer.scenarios.words import cased, words_of
 
 _SILENT = (0.0, 0.0, 0.1, 0.4)
-_LOOSE = 0.35  # how many ontologies are vocabularies for everybody
+_LOOSE = 0.45  # how many ontologies are vocabularies for everybody
 _STRANGERS = (0.0, 0.0, 0.1, 0.1, 0.3, 0.3, 0.8, 0.8, 3.0)  # terms that the data have not, for each that they have
+_MISPLACED = (0.0, 0.0, 0.0, 0.1, 0.3)  # classes that stand elsewhere than the data have them
+_STRANGERS_OF_OPEN = (0.3, 0.8, 3.0, 6.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Reworded:
-    """The ontology, and what each of its terms was called before, but for those that the data know nothing of."""
+    """The ontology, and what each of its terms was called before, but for those that the data know nothing of.
+
+    A term of a vocabulary for everybody may be several in one.
+    """
 
     ontology: Ontology
-    origin: Mapping[str, str]
+    origin: Mapping[str, tuple[str, ...]]
 
 
 def reworded(ontology: Ontology, generator: Random) -> Reworded:
@@ -33,18 +38,23 @@ def reworded(ontology: Ontology, generator: Random) -> Reworded:
     left_out = generator.choice((0.0, 0.0, 0.1, 0.3))
     kept = [term for term in ontology.terms if generator.random() >= left_out]
     names = {term.iri: writer.name(term) for term in kept}
-    origin = {names[term.iri]: term.name for term in kept}
+    origin: dict[str, tuple[str, ...]] = {names[term.iri]: (term.name,) for term in kept}
     silent = {axiom: generator.choice(_SILENT) for axiom in ("domains", "ranges", "inverses", "parents", "disjoint")}
     labelled = generator.choice((0.0, 0.3, 1.0))
     terms = [writer.written(term, names, silent, labelled) for term in kept]
-    if generator.random() < _LOOSE:
-        terms = writer.loosened(terms)
-    terms += writer.strangers(terms)
+    terms = writer.misplaced(terms)
+    is_open = generator.random() < _LOOSE
+    if is_open:
+        terms = writer.loosened(terms, origin)
+    terms = writer.between([*terms, *writer.strangers(terms, is_open)], origin)
+    if generator.random() < (0.8 if is_open else 0.4):
+        terms = [writer.commented(term, origin) for term in terms]
     return Reworded(
         Ontology(
             tuple(sorted((t for t in terms if isinstance(t, OntologyClass)), key=lambda term: term.name)),
             tuple(sorted((t for t in terms if isinstance(t, Property)), key=lambda term: term.name)),
             ontology.prefixes,
+            open_ended=is_open,
         ),
         origin,
     )
@@ -123,12 +133,54 @@ class _Writer:
             inverses=told("inverses", term.inverses),
         )
 
-    def loosened(self, terms: list[OntologyTerm]) -> list[OntologyTerm]:
-        """As vocabularies for everybody are: classes above all, properties of values or things, for those above."""
+    def misplaced(self, terms: list[OntologyTerm]) -> list[OntologyTerm]:
+        """The terms as somebody sees them who cuts the world otherwise: classes under others of their kind.
+
+        So are the ends of some properties: of the class above, below or beside.
+        """
+        share = self.generator.choice(_MISPLACED)
+        if not share:
+            return terms
+        classes = {term.iri: term for term in terms if isinstance(term, OntologyClass)}
+        parents = {iri: one.parents for iri, one in classes.items()}
+
+        def above(iri: str) -> list[str]:
+            found = [iri]
+            while (up := parents.get(found[-1], ())) and up[0] not in found:
+                found.append(up[0])
+            return found
+
+        kin = {iri: [other for other in classes if above(other)[-1] == above(iri)[-1]] for iri in classes}
+        for iri in classes:
+            others = [other for other in kin[iri] if iri not in above(other)]
+            if parents[iri] and others and self.chance(share):
+                parents[iri] = (self.generator.choice(others),)
+
+        def moved(iris: tuple[str, ...]) -> tuple[str, ...]:
+            if len(iris) == 1 and iris[0] in kin and self.chance(share / 2):
+                return (self.generator.choice(kin[iris[0]]),)
+            return iris
+
+        return [
+            replace(term, parents=parents[term.iri])
+            if isinstance(term, OntologyClass)
+            else replace(term, domains=moved(term.domains), ranges=moved(term.ranges))
+            for term in terms
+        ]
+
+    def loosened(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """As vocabularies for everybody are: classes above all, properties of values or things, for those above.
+
+        What several kinds of things have (a name, an address) is one property, and people may be one class.
+        """
         tops: list[OntologyClass] = []
         for noun in self.generator.sample(("thing", "agent", "item", "record", "concept", "entity"), 2):
             name = self.free([noun], True)
             tops.append(OntologyClass(self.space + name, name, parents=tuple(top.iri for top in tops)))
+        if self.chance(0.6):
+            terms = self.as_people(terms, origin)
+        if self.chance(0.8):
+            terms = self.shared(terms, origin)
         above = {term.iri: term.parents for term in terms if isinstance(term, OntologyClass)}
         lifted = {iri: parents or (self.generator.choice(tops).iri,) for iri, parents in above.items()}
         wide, either = self.generator.choice((0.1, 0.4, 0.7)), self.chance(0.7)
@@ -138,18 +190,94 @@ class _Writer:
                 found.append(replace(term, parents=lifted[term.iri], disjoint=()))
                 continue
             domains = term.domains
-            if len(domains) == 1 and self.chance(wide):
-                domains = lifted.get(domains[0], domains)
+            if self.chance(wide):
+                up = (above for one in domains for above in lifted.get(one, (one,)))
+                domains = tuple(dict.fromkeys(up)) if len(domains) == 1 else (tops[0].iri,)
             kind = PropertyKind.EITHER if either else term.kind
             found.append(replace(term, kind=kind, domains=domains, inverses=(), functional=False))
         return found
 
-    def strangers(self, terms: list[OntologyTerm]) -> Iterator[OntologyTerm]:
+    def as_people(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """One class in the place of those at the top of which people are members."""
+        agents = {words_of(noun) for noun in vocabulary()["random"]["agents"]}
+        people = [
+            term
+            for term in terms
+            if isinstance(term, OntologyClass) and not term.parents and words_of(origin[term.name][0]) in agents
+        ]
+        if not people:
+            return terms
+        name = self.free([self.generator.choice(("person", "individual", "human", "party", "person"))], True)
+        one = OntologyClass(self.space + name, name)
+        origin[name] = tuple(old for term in people for old in origin.pop(term.name))
+        gone = {term.iri for term in people}
+        return [one, *(_renamed(term, gone, one.iri) for term in terms if term.iri not in gone)]
+
+    def shared(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """One property in the place of those with values of one sort, of one kind of thing each."""
+        bank = vocabulary()["random"]
+        sorts = {words_of(text): kind for text, kind in (bank["agent_attributes"] | bank["thing_attributes"]).items()}
+        general = {kind: word for word, kinds in bank["general"].items() for kind in kinds}
+        groups: dict[str, dict[str, Property]] = {}  # by the general word, then by class
+        for term in terms:
+            if isinstance(term, Property) and len(term.domains) == 1:
+                own = words_of(origin[term.name][0])
+                sort = next((kind for text, kind in sorts.items() if own[-len(text) :] == text), None)
+                if sort in general:
+                    groups.setdefault(general[sort], {}).setdefault(term.domains[0], term)
+        gone: set[str] = set()
+        fresh: list[OntologyTerm] = []
+        for word, by_class in groups.items():
+            if len(by_class) < 2 or self.chance(0.3):
+                continue
+            merged = list(by_class.values())
+            name = self.free([self.word(part) for part in words_of(word)], False)
+            origin[name] = tuple(old for term in merged for old in origin.pop(term.name))
+            gone |= {term.iri for term in merged}
+            labels = (" ".join(words_of(name)),) if merged[0].labels else ()
+            fresh.append(replace(merged[0], iri=self.space + name, name=name, labels=labels, domains=tuple(by_class)))
+        return [*(term for term in terms if term.iri not in gone), *fresh]
+
+    def between(self, terms: list[OntologyTerm], origin: Mapping[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """Some classes under one that the data have not, which is under their parent: finer than the data are."""
+        share = self.generator.choice((0.0, 0.0, 0.2))
+        strange = {term.iri: term for term in terms if isinstance(term, OntologyClass) and term.name not in origin}
+        by_parent: dict[str, list[str]] = {}
+        for iri, one in strange.items():
+            for parent in one.parents:
+                by_parent.setdefault(parent, []).append(iri)
+        found: list[OntologyTerm] = []
+        for term in terms:
+            choices = [iri for parent in term.parents for iri in by_parent.get(parent, ())]
+            if isinstance(term, OntologyClass) and term.iri not in strange and choices and self.chance(share):
+                term = replace(term, parents=(self.generator.choice(choices),))
+            found.append(term)
+        return found
+
+    def commented(self, term: OntologyTerm, origin: Mapping[str, tuple[str, ...]]) -> OntologyTerm:
+        """The term with a comment: what it is in other words, and of what, or beside what."""
+        if self.chance(0.2):
+            return term
+        old = self.generator.choice(origin.get(term.name, (term.name,)))
+        other = []
+        for word in words_of(old):
+            synonyms = word_synonyms(word)
+            other.append(self.generator.choice(synonyms) if synonyms and self.chance(0.5) else word)
+        said = f"A {' '.join(other)}" if isinstance(term, OntologyClass) else f"The {' '.join(other)}"
+        if isinstance(term, Property) and term.domains and self.chance(0.6):
+            said += f" of the {' '.join(words_of(term.domains[0].removeprefix(self.space)))}"
+        beside = " ".join(words_of(self.generator.choice(sorted(origin)))) if origin else "thing"
+        if self.chance(0.3):
+            said += self.generator.choice((f", such as a {beside}", f". See {beside}", f", unlike {beside}"))
+        return replace(term, comments=(f"{said}.",))
+
+    def strangers(self, terms: list[OntologyTerm], is_open: bool) -> Iterator[OntologyTerm]:
         """Terms that the data have not, worded like the others and tied to them."""
         bank = vocabulary()["random"]
         either = any(isinstance(term, Property) and term.kind is PropertyKind.EITHER for term in terms)
         classes = [term for term in terms if isinstance(term, OntologyClass)]
-        share = self.generator.choice(_STRANGERS)
+        share = self.generator.choice(_STRANGERS_OF_OPEN if is_open else _STRANGERS)
+        known = {words_of(term.name) for term in (*terms, *self.ontology.terms)}
         fresh: list[OntologyClass] = []
         for _ in range(round(share * len(classes))):
             noun = self.generator.choice([*bank["agents"], *bank["things"]])
@@ -157,6 +285,8 @@ class _Writer:
             if classes and self.chance(0.6):
                 parent = self.generator.choice(classes)
                 parents, noun = (parent.iri,), f"{self.generator.choice(bank['qualifiers'])} {parent.name}"
+            if words_of(noun) in known:  # no stranger
+                continue
             name = self.free(list(words_of(noun)), True)
             fresh.append(OntologyClass(self.space + name, name, parents=parents))
         yield from fresh
@@ -174,7 +304,20 @@ class _Writer:
                 called = words_of(attribute)
                 if self.chance(0.3):  # it sounds like one that the data have
                     called = (*words_of(self.generator.choice(terms).name), *called[-1:])
+                if called in known:
+                    continue
                 name = self.free([*(("has",) if self.chance(self.has) else ()), *called], False)
                 starts = () if self.chance(0.2) else (start.iri,)
                 kind = PropertyKind.EITHER if either else PropertyKind.DATATYPE
                 yield Property(self.space + name, name, kind, domains=starts)
+
+
+def _renamed(term: OntologyTerm, gone: Set[str], iri: str) -> OntologyTerm:
+    """The term with another class in the place of some."""
+
+    def put(iris: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(iri if one in gone else one for one in iris))
+
+    if isinstance(term, OntologyClass):
+        return replace(term, parents=put(term.parents))
+    return replace(term, domains=put(term.domains), ranges=put(term.ranges))

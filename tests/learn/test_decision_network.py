@@ -233,3 +233,16 @@ def test_a_shortened_problem_is_judged_where_a_right_hypothesis_is_left() -> Non
     short = problem.shortened(1)
     assert short.features.shape[1] == 2
     assert (short.judged == short.right.any(axis=1)).all()
+
+
+def test_a_feature_that_never_varied_while_it_learnt_is_not_heard() -> None:
+    problems = [made_up(seed) for seed in range(4)]
+    still = [
+        replace(one, features=np.where(np.arange(FEATURES) == 3, np.float32(0.0), one.features)) for one in problems
+    ]
+    network = train_network(still, lambda problem, generator: problem, DecisionOptions(passes=2, batch=2))
+    loud = still[0].features.copy()
+    loud[..., 3] = 1.0
+    with torch.no_grad():
+        quiet = network(tensors_of(still[0]))[-1]
+        assert torch.allclose(network(tensors_of(replace(still[0], features=loud)))[-1], quiet, atol=1e-4)

@@ -91,6 +91,13 @@ def test_schema_org_is_read_under_both_schemes(namespace: str) -> None:
     assert [local_name(iri) for iri in ontology.inverses(wrote.iri)] == ["author"]
     both = {ontology.find(f"{scheme}://schema.org/name") for scheme in ("http", "https")}
     assert len(both) == 1
+    assert ontology.open_ended
+    assert Ontology.from_json(ontology.to_json()).open_ended
+
+
+def test_an_ontology_that_says_what_ends_are_is_not_open_ended() -> None:
+    told = ":P a rdf:Property ; rdfs:domain :C . :C a owl:Class . :Q a rdf:Property ; schema:domainIncludes :C ."
+    assert not declared(told).open_ended
 
 
 LIBRARY = """
