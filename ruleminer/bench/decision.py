@@ -7,20 +7,23 @@ real life is read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from random import Random
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ruleminer.bench.tables import Cell, Table
 from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit, chosen_losses
 from ruleminer.errors import InputError
+from ruleminer.learn.decision_network import Tensors
 from ruleminer.learn.decision_problem import Problem
-from ruleminer.learn.decision_training import LOSSES, DecisionOptions, judge, train_network
+from ruleminer.learn.decision_training import LOSSES, DecisionOptions, Vary, judge, train_network
 from ruleminer.pretraining.corpus import VERSION, make_corpus, make_held_out, read_corpus
 from ruleminer.pretraining.pretrain import LEARNT, measured
-from ruleminer.pretraining.variation import varied, without_meaning
+from ruleminer.pretraining.variation import bare, varied, without_meaning
+from ruleminer.proposals.hypotheses import FEATURES
 from ruleminer.structure.meaning import PACKAGE, meaning
 
 
@@ -38,6 +41,8 @@ _SCALES = {
     "paper": _Scale(250, 24, 10, (15, 30, 60, 125)),
 }
 _WHOLE, _NO_MESSAGES, _NO_MEANING = "the network", "without messages", "without meaning"
+_NO_VALUES, _BY_HAND = "without values", "weights set by hand"
+_VALUES = [n for n, name in enumerate(FEATURES) if name.startswith(("looks", "datatype"))]
 
 
 def _units(options: BenchOptions) -> list[Unit]:
@@ -51,6 +56,8 @@ def _units(options: BenchOptions) -> list[Unit]:
         f"{_WHOLE}, {losses[0]}": {"loss": losses[0]},
         _NO_MESSAGES: {"loss": losses[0], "messages": False},
         _NO_MEANING: {"loss": losses[0], "meaning": False},
+        _NO_VALUES: {"loss": losses[0], "values": False},
+        _BY_HAND: {"loss": losses[0], "by_hand": True},
         **{f"{_WHOLE}, {loss}": {"loss": loss} for loss in losses[1:]},
         **{f"{count} databases to learn from": {"loss": losses[0], "databases": count} for count in scale.curve},
     }
@@ -75,24 +82,23 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
     torch.set_num_threads(1)
     try:
         problems = [problem.shortened(LEARNT) for problem in read_corpus(home / "problems", seeds)]
+        held_out = list(read_corpus(home / "held-out", others))
+        if settings.get("by_hand"):
+            return {"problems": 0, "scores": {"no example": asdict(judge(by_hand, held_out, bare))}}
         knows = settings.get("meaning", True)
+        given: Vary = bare if knows else lambda problem, generator: without_meaning(problem)
+        met: Vary = varied if knows else _varied_without_meaning
+        if not settings.get("values", True):
+            given, met = _without_values, _varied_without_values
         taught = DecisionOptions(
             loss=settings["loss"],
             passes=settings["passes"],
             messages=settings.get("messages", True),
             seed=settings["seed"],
         )
-        network = train_network(
-            problems,
-            varied if knows else _varied_without_meaning,
-            taught,
-            lambda done, loss: tick(0.5 + 0.45 * done / taught.passes),
-        )
-        held_out = list(read_corpus(home / "held-out", others))
+        network = train_network(problems, met, taught, lambda done, loss: tick(0.5 + 0.45 * done / taught.passes))
         scores: Mapping[str, Mapping[str, float]] = (
-            measured(network, held_out)
-            if knows
-            else {"no example": asdict(judge(network, held_out, lambda problem, generator: without_meaning(problem)))}
+            measured(network, held_out) if given is bare else {"no example": asdict(judge(network, held_out, given))}
         )
     finally:
         torch.set_num_threads(before)
@@ -101,6 +107,35 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
 
 def _varied_without_meaning(problem: Problem, generator: Random) -> Problem:
     return without_meaning(varied(problem, generator))
+
+
+def _without_values(problem: Problem, generator: Random) -> Problem:
+    features = problem.features.copy()
+    features[..., _VALUES] = 0.0
+    return replace(problem, features=features)
+
+
+def _varied_without_values(problem: Problem, generator: Random) -> Problem:
+    return _without_values(varied(problem, generator), generator)
+
+
+def by_hand(problem: Tensors) -> list[Tensor]:
+    """Logits by weights that somebody set: how well names fit, at both ends, keys before links, and short rules.
+
+    They are those that choose which hypotheses the network sees. *None* where no name fits half.
+    """
+    column = {name: number for number, name in enumerate(FEATURES)}
+
+    def told(name: str) -> Tensor:
+        return problem.features[..., column[name]]
+
+    names = torch.maximum(told("letters: best"), 0.8 * told("meaning: best"))
+    ends = told("letters: domain table") + told("letters: range table")
+    logits = 7.0 * names + 2.0 * ends + 3.0 * told("subject key") - 10.0 * told("length")
+    logits = logits + told("datatype fits") + told("looks as named")
+    best = logits[:, 1:].max(-1).values
+    logits[:, 0] = torch.where(names[:, 1:].max(-1).values < 0.5, best + 1.0, best - 1.0)
+    return [logits.masked_fill(~problem.there, -1e4)]
 
 
 _SHOWN = (

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rdflib import XSD
 
 from ruleminer import api
 from ruleminer.bench.real_problem import Problem, problems_in
@@ -29,12 +30,12 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
-from ruleminer.proposals.identity import entity_arguments, entity_key, spells_iri
+from ruleminer.proposals.identity import compound_root, entity_arguments, entity_key, spells_iri
 from ruleminer.proposals.pool import Pool, dataset_pools
 from ruleminer.proposals.request import MIN_CONFIDENCE
 from ruleminer.proposals.stage import is_mapped
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.values import Rule
+from ruleminer.rules.values import Concat, Kind, Rule
 from ruleminer.sources.data_folder import data_folder
 from ruleminer.sources.database import open_database
 from ruleminer.structure.files import read_structure
@@ -235,15 +236,31 @@ class Comparison:
         entities = set(entity_arguments(self.ontology, rule, self.derivations.structure))
         readers = [self._reader(rule, place, variable in entities) for place, variable in enumerate(rule.arguments)]
         try:
-            rows = self.derivations.derived(rule)
+            rows = self.derivations.derived(self._as_written(rule))
         except DatabaseError:
             return frozenset()
         return frozenset(tuple(read(text) for read, text in zip(readers, row, strict=True)) for row in rows)
 
+    def _as_written(self, rule: Rule) -> Rule:
+        """The rule with keys of several columns in the order in which the truth writes them."""
+        definitions = []
+        for variable, concat in rule.definitions:
+            parts = concat.variables
+            if len(parts) > 1 and not spells_iri(rule, variable) and not concat.transformations:
+                root = compound_root([rule.places_of(part)[0] for part in parts], self.derivations.structure.schema)
+                order = self.truth.orders.get(tuple(sorted(root)), tuple(root))
+                parts = tuple(parts[root.index(place)] for place in order)
+                concat = Concat(tuple(piece for part in parts for piece in ("/", part))[1:])
+            definitions.append((variable, concat))
+        return replace(rule, definitions=tuple(definitions))
+
     def _reader(self, rule: Rule, place: int, is_entity: bool) -> Callable[[str], Argument]:
         variable = rule.arguments[place]
-        if spells_iri(rule, variable) or not is_entity:
+        if spells_iri(rule, variable):
             return lambda text: self.truth.entity(text) or text.rstrip()
+        if not is_entity:
+            day = self._is_day(rule, place)
+            return lambda text: self.truth.entity(text) or (text[:10] if day else text.rstrip())
         key, _ = entity_key(rule, variable, self.derivations.structure)
         space = ",".join(".".join(one) for one in key)
 
@@ -251,6 +268,15 @@ class Comparison:
             return self.truth.entity(text) or Entity(space, text)  # a column may hold whole IRIs
 
         return read
+
+    def _is_day(self, rule: Rule, place: int) -> bool:
+        """Whether what is published of a timestamp is its day, for the ontology asks for days."""
+        variable = rule.arguments[place]
+        if place == 0 or rule.definition_of(variable) is not None:
+            return False
+        column = self.derivations.structure.schema.type_of(*rule.places_of(variable)[0])
+        wanted = self.ontology.datatype(self.ontology.find(rule.predicate).iri)
+        return column.kind is Kind.TIMESTAMP and wanted == str(XSD.date)
 
 
 def _body(rule: Rule) -> str:

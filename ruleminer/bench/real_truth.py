@@ -52,6 +52,7 @@ class Truth:
         self._spaces: dict[str, str] = {}  # of kinds
         self._tables: dict[str, Table] = {}  # the table by whose keys a kind is known
         self._named: dict[str, Mapping[str, str]] = {}  # kind → key → what people call it
+        self.orders: dict[tuple[Place, ...], tuple[Place, ...]] = {}  # of compound keys: how they are written
         self._weights: dict[str, int] = {}  # how sure the space of a kind is
         branches = {term: self._branches(term, sql) for term, sql in problem.sql.items()}
         for parts in branches.values():
@@ -170,7 +171,7 @@ class Truth:
                         for one in known[table].columns
                         if one.name.lower() == column.name.lower()
                     ]
-                    for column in value.find_all(exp.Column)
+                    for column in value.find_all(exp.Column, bfs=False)  # as they are written
                 ]
                 if places and all(places):
                     self._learn_kind(text.removeprefix(NAMESPACE).partition("/")[0], places)
@@ -179,7 +180,9 @@ class Truth:
         """The space of a kind, by where each column of its key may stand; the word of a key counts most."""
         schema = self.structure.schema
         if len(places) > 1:
-            root = sorted(compound_root([some[0] for some in places], schema))
+            written = compound_root([some[0] for some in places], schema)
+            root = sorted(written)
+            self.orders.setdefault(tuple(root), tuple(written))
             key, table = tuple(root), schema.table(root[0].table)
             weight = 1 + ({place.column for place in root} == {*table.primary_key})
         else:

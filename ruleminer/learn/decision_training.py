@@ -101,7 +101,11 @@ def problem_loss(network: DecisionNetwork, problem: Tensors, loss: str) -> Tenso
 
 @torch.no_grad()
 def judge(
-    network: DecisionNetwork, problems: Sequence[Problem], vary: Vary, seed: int = 0, taken: float = 0.4
+    network: Callable[[Tensors], list[Tensor]],
+    problems: Sequence[Problem],
+    vary: Vary,
+    seed: int = 0,
+    taken: float = 0.4,
 ) -> Verdict:
     """How right the network is."""
     generator = Random(seed)

@@ -97,6 +97,12 @@ class World:
         self.keys = schema.keys
         self.links = {start: end.table for start, end in schema.links}
         self.leads = {start: table for start, table in self.links.items() if start not in self.keys}
+        self.together = {
+            frozenset(Place(table.name, column) for column in link.columns): link.table
+            for table in schema.tables
+            for link in table.foreign_keys
+            if len(link.columns) > 1
+        }
         self.rows = sum(table.rows for table in self.structure.profile.tables.values())
         self.shapes: Shapes = shapes_of(self.structure)
         self.looks = looks_of(self.structure, derivations.database)
@@ -135,6 +141,10 @@ class World:
         if isinstance(term, OntologyClass):
             return self.shapes.classes
         return self.shapes.objects if term.kind is PropertyKind.OBJECT else self.shapes.values
+
+    def names_of(self, rule: Rule) -> dict[Group, list[str]]:
+        """The names that a rule brings with it."""
+        return named_groups(rule, self.leads, self.keys, self.together)
 
     @cached_property
     def spaces(self) -> dict[Body, Space | None]:
@@ -178,7 +188,7 @@ class _Bodies:
         self.place = {body: number for number, body in enumerate(bodies)}
         rules = [body.of("_") for body in bodies]
         structure = world.structure
-        self.names = NameTable([named_groups(rule, world.leads, world.keys) for rule in rules])
+        self.names = NameTable([world.names_of(rule) for rule in rules])
         sizes = world.derivations.sizes(rules, list(bodies))
         self.sizes = np.array([float(size or 0) for size in sizes])
         self.ends = [self._ends(rule, structure) for rule in rules]

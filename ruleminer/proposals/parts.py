@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, local_name
 from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.hypotheses import Candidates, World, titles_of
-from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
+from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable
 from ruleminer.rules.body import Body
 from ruleminer.structure.spaces import Space
 
@@ -106,7 +106,7 @@ class _Promise:
         at: dict[str, set[int]] = {}
         for space, bodies in world.offered_at(self.terms[numbers[0]]).items():
             for body in bodies:
-                groups = named_groups(body.of("_"), world.leads, world.keys)
+                groups = world.names_of(body.of("_"))
                 for group in telling:
                     for name in groups[group]:
                         at.setdefault(name, set()).add(place[space])

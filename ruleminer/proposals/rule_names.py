@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,13 +41,19 @@ TELLING_PROPERTY = (Group.OBJECT_COLUMN, Group.OBJECT_BOTH, Group.JOIN, Group.SU
 """The groups that mostly tell a class, and a property."""
 
 
-def named_groups(rule: Rule, links: Mapping[Place, str], keys: frozenset[Place]) -> dict[Group, list[str]]:
-    """The names of a rule by group; `links` are the columns that lead to other tables."""
+def named_groups(
+    rule: Rule,
+    links: Mapping[Place, str],
+    keys: frozenset[Place],
+    together: Mapping[frozenset[Place], str] = MappingProxyType({}),
+) -> dict[Group, list[str]]:
+    """The names of a rule by group; `links` are the columns that lead to other tables, alone or `together`."""
     found: dict[Group, list[str]] = {group: [] for group in Group}
     x = rule.arguments[0]
     places = rule.places_of(x)
+    compound = len(rule.variables_of(x)) > 1
     for place in places:
-        goal = links.get(place)
+        goal = together.get(frozenset(places)) if compound else links.get(place)
         if goal is not None and place not in keys:
             found[Group.SUBJECT_GOAL].append(goal)
             found[Group.JOIN].append(place.table)
@@ -58,8 +65,10 @@ def named_groups(rule: Rule, links: Mapping[Place, str], keys: frozenset[Place])
     if len(rule.arguments) == 2:
         y = rule.arguments[1]
         ends |= set(rule.variables_of(y))
-        for place in rule.places_of(y):
-            goal = links.get(place)
+        ends_at = rule.places_of(y)
+        compound = len(rule.variables_of(y)) > 1
+        for place in ends_at:
+            goal = together.get(frozenset(ends_at)) if compound else links.get(place)
             if goal is not None and place not in keys:
                 found[Group.OBJECT_GOAL].append(goal)
             found[Group.OBJECT_TABLE].append(place.table)
