@@ -74,9 +74,11 @@ def tensors_of(problem: Problem, said: NDArray[np.float64] | None = None) -> Ten
 class DecisionNetwork(nn.Module):
     """Features of hypotheses in, logits of hypotheses out, one set for each round."""
 
-    def __init__(self, features: int, width: int = 32, rounds: int = ROUNDS, messages: bool = True) -> None:
+    def __init__(
+        self, features: int, width: int = 32, rounds: int = ROUNDS, messages: bool = True, dropped: float = 0.0
+    ) -> None:
         super().__init__()
-        self.width, self.rounds, self.messages = width, rounds, messages
+        self.width, self.rounds, self.messages, self.dropped = width, rounds, messages, dropped
         self.mean: Tensor
         self.scale: Tensor
         self.register_buffer("mean", torch.zeros(features))
@@ -122,6 +124,8 @@ class DecisionNetwork(nn.Module):
     def _alone(self, is_class: Tensor, there: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
         """Each hypothesis by its own features: what is known of it, (T, H, width), and its logit."""
         known = ((features - self.mean) / self.scale).clamp(-_FAR, _FAR)  # what nobody met while learning is not louder
+        if self.training and self.dropped:  # a feature is missing of all hypotheses, or of none
+            known = known * (torch.rand(known.shape[-1]) >= self.dropped)
         own = _by_kind(self.encode, is_class, known)
         return own, _masked(_by_kind(self.start, is_class, own).squeeze(-1), there)
 

@@ -37,10 +37,11 @@ class DecisionOptions:
     passes: int = 10
     batch: int = 4  # problems between two updates
     learning_rate: float = 4e-3
-    weight_decay: float = 1e-3
+    weight_decay: float = 1e-2
     width: int = 32
     rounds: int = ROUNDS
     messages: bool = True
+    dropped: float = 0.25  # features that are not heard at a time: what one tells is not to rest on another
     seed: int = 0
 
 
@@ -67,7 +68,7 @@ def train_network(
     torch.manual_seed(options.seed)
     generator = Random(options.seed)
     features = problems[0].features.shape[-1]
-    network = DecisionNetwork(features, options.width, options.rounds, options.messages)
+    network = DecisionNetwork(features, options.width, options.rounds, options.messages, options.dropped)
     _fit_scale(network, [vary(problem, generator) for problem in problems[:_SCALED]])
     optimiser = torch.optim.AdamW(network.parameters(), options.learning_rate, weight_decay=options.weight_decay)
     steps = options.passes * math.ceil(len(problems) / options.batch)
@@ -86,7 +87,7 @@ def train_network(
             optimiser.step()
             schedule.step()
         told(number + 1, total / len(order))
-    return network
+    return network.eval()
 
 
 def problem_loss(network: DecisionNetwork, problem: Tensors, loss: str) -> Tensor:

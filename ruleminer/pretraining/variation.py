@@ -10,13 +10,15 @@ from random import Random
 
 import numpy as np
 
-from ruleminer.learn.decision_problem import Problem
+from ruleminer.learn.decision_problem import Problem, Relation
 from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features, log_likelihood, universe_size
 from ruleminer.proposals.hypotheses import FEATURES
 
 _COLUMN = {name: number for number, name in enumerate(FEATURES)}
 _BY_MEANING = [number for name, number in _COLUMN.items() if "meaning" in name or name.startswith("looks")]
 _EVIDENCE = [_COLUMN[name] for name in EVIDENCE_FEATURES]
+_OF_DOMAIN = [number for name, number in _COLUMN.items() if ": domain " in name]
+_FROM_DOMAIN, _TO_DOMAIN = (Relation.DOMAIN, Relation.DOMAIN_KIN), (Relation.DOMAIN_OF, Relation.DOMAIN_OF_KIN)
 _COUNTS = (1, 1, 2, 2, 3, 5, 5, 10, 20)
 
 
@@ -29,10 +31,31 @@ def varied(problem: Problem, generator: Random) -> Problem:
         heard = np.array([generator.random() >= 0.3 for _ in range(len(found.edges))], bool)
         found = replace(found, edges=found.edges[heard])
     if generator.random() < 0.4:
+        found = with_strange_domains(found, generator, generator.choice((0.1, 0.3, 0.6)))
+    if generator.random() < 0.4:
         share = generator.choice((0.3, 0.6, 1.0))
         wrong = generator.choice((0.0, 0.0, 0.0, 0.1, 0.3))
         found = with_examples(found, generator, generator.choice(_COUNTS), share, wrong)
     return found
+
+
+def with_strange_domains(problem: Problem, generator: Random, share: float) -> Problem:
+    """The problem where some properties are told to start at any class: where a vocabulary has an address with a town,
+    the data have a customer with one.
+    """
+    classes = np.flatnonzero(problem.is_class).tolist()
+    moved = [term for term in np.flatnonzero(~problem.is_class).tolist() if generator.random() < share]
+    if not classes or not moved:
+        return problem
+    features, edges = problem.features.copy(), problem.edges.copy()
+    features[np.ix_(moved, range(features.shape[1]), _OF_DOMAIN)] = 0.0
+    to = {term: generator.choice(classes) for term in moved}
+    for place, (receiver, sender, relation) in enumerate(edges.tolist()):
+        if relation in _FROM_DOMAIN and receiver in to:
+            edges[place, 1] = to[receiver]
+        elif relation in _TO_DOMAIN and sender in to:
+            edges[place, 0] = to[sender]
+    return replace(problem, features=features, edges=edges)
 
 
 def bare(problem: Problem, generator: Random) -> Problem:

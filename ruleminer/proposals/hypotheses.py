@@ -81,11 +81,11 @@ class Candidates:
     term: OntologyTerm
     bodies: tuple[Body, ...]
     examples: int = 0
-    at: Space | None = None  # of the part of an open-ended term: what kind of thing it is decided of
     derived: Floats | None = None  # share of the examples
     likelihood: Floats | None = None  # log-likelihood of the examples less that of the best rule
     lift: Floats | None = None  # what a trained model says
     answered: Floats | None = None  # log-likelihood of what the user said, where there is no example
+    at: Space | None = None  # of the part of an open-ended term: what kind of thing it is decided of
 
 
 class World:
