@@ -142,6 +142,12 @@ class World:
             return self.shapes.classes
         return self.shapes.objects if term.kind is PropertyKind.OBJECT else self.shapes.values
 
+    @cached_property
+    def _repeating(self) -> frozenset[str]:
+        tables = self.structure.schema.tables
+        views = frozenset(table.name for table in tables if table.is_view)
+        return views if len(views) < len(tables) else frozenset()
+
     def names_of(self, rule: Rule) -> dict[Group, list[str]]:
         """The names that a rule brings with it."""
         return named_groups(rule, self.leads, self.keys, self.together)
@@ -160,12 +166,15 @@ class World:
         return self.structure.space(place)
 
     def offered_at(self, term: OntologyTerm) -> dict[Space, tuple[Body, ...]]:
-        """The rules that the structure offers for a term, by the kind of thing that they speak of."""
+        """The rules that the structure offers for a term, by the kind of thing that they speak of.
+
+        A view repeats what tables hold, and is no kind of thing of its own where there are tables.
+        """
         offered = self.offered(term)
         if offered not in self._by_space:
             found: dict[Space, list[Body]] = {}
             for body in offered:
-                if (space := self.spaces[body]) is not None:
+                if (space := self.spaces[body]) is not None and space.name not in self._repeating:
                     found.setdefault(space, []).append(body)
             self._by_space[offered] = {space: tuple(bodies) for space, bodies in found.items()}
         return self._by_space[offered]

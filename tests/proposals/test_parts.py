@@ -50,6 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
                 f"CREATE TABLE {table} ({table}_id INTEGER PRIMARY KEY, first_name VARCHAR, city VARCHAR)"
             )
             connection.execute(f"INSERT INTO {table} SELECT range, 'name ' || range, 'city' FROM range(1, 20)")
+        connection.execute("CREATE VIEW customer_list AS SELECT customer_id AS id, first_name FROM customer")
         connection.execute("CREATE TABLE orders (order_id INTEGER PRIMARY KEY, title VARCHAR)")
         connection.execute("INSERT INTO orders SELECT range, 'title ' || range FROM range(1, 30)")
     with open_database(f"duckdb:///{path}") as database:
@@ -66,6 +67,7 @@ def test_an_open_ended_term_is_asked_of_each_kind_of_thing_that_names_speak_for(
     found = placed(world)
     assert {("givenName", "customer"), ("givenName", "employee"), ("title", "orders"), ("Order", "orders")} <= found
     assert ("givenName", "orders") not in found
+    assert not {kind for _, kind in found} - {"customer", "employee", "orders"}  # a view only repeats
 
 
 def test_a_class_is_asked_where_its_properties_are_found(world: World) -> None:
