@@ -80,7 +80,7 @@ def test_labels_comments_and_structure_are_read(turtle: Path) -> None:
 
 def test_an_ontology_is_plain_data_for_json(turtle: Path) -> None:
     plain = json.loads(json.dumps(asdict(read_ontology(turtle))))
-    assert set(plain) == {"classes", "properties", "prefixes", "sha256", "missing_imports", "datatypes"}
+    assert set(plain) == {"classes", "properties", "prefixes", "sha256", "missing_imports", "datatypes", "open_ended"}
 
 
 def test_ancestors_come_nearest_first_and_cross_equivalences(turtle: Path) -> None:
