@@ -138,6 +138,8 @@ def read_configuration(file: Path) -> Configuration:
         raise InputError(f"{file}: cannot be read ({error.strerror or error})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: is no TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{file}: is nested too deeply") from None
     outside = [name for name in (one.name for one in fields(Configuration)) if name not in (*_SOURCE, "iri", "file")]
     source, iri = _table(said, "source", file), _table(said, "iri", file)
     _refuse_unknown(said, [*outside, "source", "iri"], "", file)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ruleminer.dataset import FactWithRules, LabelledFact, read_dataset, write_labelled_facts
 from ruleminer.errors import InputError
 from ruleminer.extraction.summary import summarise
 from ruleminer.rules.printer import rule_text
+from ruleminer.run import Run
 from ruleminer.sources.schema import Schema
 
 FACTS = [
@@ -67,3 +70,13 @@ def test_what_goes_wrong_leaves_the_old_dataset(tmp_path: Path) -> None:
         write_labelled_facts(tmp_path, FACTS, Schema(None, ()), object(), force=True)  # type: ignore[arg-type]
     assert read_dataset(tmp_path).manifest["source"] == "first"
     assert [path.name for path in tmp_path.iterdir()] == ["dataset"]
+
+
+def test_a_rule_that_is_not_there_is_a_damaged_dataset(tmp_path: Path) -> None:
+    write_labelled_facts(tmp_path, FACTS, Schema(None, ()), "a test")
+    path = Run(tmp_path).dataset / "candidates.parquet"
+    known = pq.read_table(path)
+    wrong = pa.array([538976256] * known.num_rows, known.schema.field("rule").type)
+    pq.write_table(known.set_column(known.column_names.index("rule"), "rule", wrong), path)
+    with pytest.raises(InputError, match=r"damaged \(candidates.parquet names a rule that is not there"):
+        read_dataset(tmp_path)

@@ -403,3 +403,22 @@ def test_a_lost_connection_is_told_and_the_next_query_works(empty_postgres: str)
                     pass
             assert list(database.rows("SELECT 1")) == [(1,)]
             assert database.arrow("SELECT 1").read_all().num_rows == 1
+
+
+def test_a_connection_that_is_lost_before_its_cursor_closes_is_told(empty_postgres: str) -> None:
+    kick = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = '{}'"
+    name = empty_postgres.split("/")[3].split("?")[0]
+    plain = psycopg2.extensions.cursor.close
+
+    class Unlucky(psycopg2.extensions.cursor):
+        def close(self) -> None:
+            run_in_postgres(empty_postgres, kick.format(name))
+            plain(self)
+
+    with open_database(empty_postgres) as database:
+        list(database.rows("SELECT 1"))
+        ((_, connection),) = database._engine._idle  # type: ignore[attr-defined]
+        connection.cursor_factory = Unlucky
+        with pytest.raises(ConnectionLostError, match="was lost"):
+            list(database.rows("SELECT 1"))
+        assert list(database.rows("SELECT 1")) == [(1,)]

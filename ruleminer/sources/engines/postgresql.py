@@ -131,7 +131,7 @@ class PostgreSQL:
     def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, streamed through a server-side cursor."""
         clock = Clock(self._timeout)
-        with self._connection() as connection, connection.cursor("ruleminer") as cursor:
+        with self._connection() as connection, self._cursor(connection) as cursor:
             with self._guarded(connection):
                 literal = cursor.mogrify(sql, params).decode()
             self._refuse_several(literal)
@@ -142,6 +142,19 @@ class PostgreSQL:
                 yield from fetched
                 with self._guarded(connection), clock.waiting(connection.cancel):
                     fetched = cursor.fetchmany(ROWS_PER_FETCH)
+
+    @contextmanager
+    def _cursor(self, connection: Any) -> Iterator[Any]:
+        """A cursor of the server's. To close one is a statement, too, and the connection may be lost by then."""
+        cursor = connection.cursor("ruleminer")
+        try:
+            yield cursor
+        except BaseException:
+            with suppress(psycopg2.Error):
+                cursor.close()
+            raise
+        with self._guarded(connection):
+            cursor.close()
 
     def arrow(self, sql: str, params: Parameters) -> pa.RecordBatchReader:
         """The rows of a query as a stream of Arrow batches. `numeric` comes as text, not to lose digits."""
