@@ -32,7 +32,7 @@ from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Place, Rule
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.schema import Schema
-from ruleminer.whole_files import whole_folder
+from ruleminer.whole_files import is_aside, whole_folder
 
 FORMAT = 1
 
@@ -294,7 +294,7 @@ def require_dataset(run: RunLike) -> Path:
     if not run.folder.is_dir():
         raise InputError(f"{run}: no such folder")
     folder = run.dataset if run.has_dataset else run.folder
-    if not (folder / "manifest.json").is_file():
+    if not (folder / "manifest.json").is_file() and not is_aside(run.dataset):  # who holds the run puts it back
         raise InputError(f"no dataset in {run}: extract one first")
     return folder
 

@@ -85,7 +85,8 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                     common=() if common is None else _common(profile, common),
                 )
             )
-    return Catalog(columns, {name: table.rows for name, table in structure.profile.tables.items()}, common)
+    counted = {name: table.rows for name, table in structure.profile.tables.items() if not table.trouble}
+    return Catalog(columns, counted, common)
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ One atom comes first, that of the rarer argument; of the others only what the va
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -424,7 +425,7 @@ class _Compiler:
         """What is reached, with a word on whether fewer rows hold its values than hold the fact's argument."""
         value = f"val{self.variables().index(variable)}"
         held, on = "value_rows", f"h.val = r.{value} AND h.space = r.{space}"
-        if f" AS {space}" not in sql:
+        if not re.search(rf" AS {space}\b", sql):
             held, on = "(SELECT val, sum(rows) AS rows FROM value_rows GROUP BY val)", f"h.val = r.{value}"
         rows = f"f.rows{atom.arguments[0][1:]}"
         return f"""SELECT r.*, coalesce(sum(h.rows) OVER (PARTITION BY r.fact), 0) <= {rows} AS near

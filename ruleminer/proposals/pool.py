@@ -147,7 +147,7 @@ def with_rules(
     answers = iter(derivations.coverage(asked))
     structure = derivations.structure
     return [
-        _extended(
+        extended(
             pool,
             [(body, rule, _of_its_spaces(pool, rule, next(answers), structure)) for body, rule in rules.items()],
             origin,
@@ -179,7 +179,7 @@ def _unknown(pool: Pool, more: Iterable[Rule]) -> dict[Body, Rule]:
     return found
 
 
-def _extended(pool: Pool, more: Sequence[tuple[Body, Rule, list[bool] | None]], origin: str) -> Pool:
+def extended(pool: Pool, more: Sequence[tuple[Body, Rule, list[bool] | None]], origin: str) -> Pool:
     """The pool with rules that derive these examples; those that the database refuses stay out."""
     usable = [(body, rule, derived) for body, rule, derived in more if derived is not None]
     if not usable:

@@ -22,7 +22,7 @@ from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.kin_parts import KinPart, kin_parts
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import KIN, Bools, Pool, Spaces, rule_pool, with_rules
+from ruleminer.proposals.pool import KIN, Bools, Pool, Spaces, extended, rule_pool, with_rules
 from ruleminer.proposals.ranking import Measured, Ranker, likelihood_of, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
@@ -59,7 +59,8 @@ class Replay:
     _unusable: dict[Body, str] = field(default_factory=dict)
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
     unanswered: set[object] = field(default_factory=set)
-    _kin: dict[object, Pool] = field(default_factory=dict)  # pools with a part that follows from other terms
+    # Which examples a part derives that follows from other terms; None where it cannot be run.
+    _kin: dict[object, list[bool] | None] = field(default_factory=dict)
 
     def spoken_of(self, *, facts: bool) -> tuple[str, ...]:
         """The terms that the user keeps a rule of; with `facts`, also those of which they know that one holds."""
@@ -129,12 +130,15 @@ class Replay:
         if body in pool.bodies:
             place = pool.bodies.index(body)
         else:
-            examples = (body, pool.positives, pool.negatives, pool.spaces)
+            examples = (pool.predicate, body, pool.positives, pool.negatives, pool.spaces)
             if examples not in self._kin:
-                [self._kin[examples]] = with_rules([pool], [[part.rule]], KIN, self.measure.derivations)
-            wider = self._kin[examples]
-            if len(wider.rules) == len(pool.rules):
+                [wider] = with_rules([pool], [[part.rule]], KIN, self.measure.derivations)
+                is_wider = len(wider.rules) > len(pool.rules)
+                self._kin[examples] = [*wider.covers[-1], *wider.hits[-1]] if is_wider else None
+            derived = self._kin[examples]
+            if derived is None:
                 return None
+            wider = extended(pool, [(body, part.rule, derived)], KIN)
             measured = self._with_rule(pool.predicate, measured, part.rule)
             measured = replace(measured, pool=wider)
             place = len(pool.rules)

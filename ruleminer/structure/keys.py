@@ -61,7 +61,7 @@ def with_keys(schema: Schema, profile: Profile, database: Database) -> tuple[Sch
             key = _own_number(table, profiled)
             table = table if key is None else replace(table, unique=(*table.unique, key.columns))
         else:
-            key = _chosen(table, links) if table.unique else _discovered(table, profiled, database)
+            key = _chosen(table, profiled, links) if table.unique else _discovered(table, profiled, database)
             table = table if key is None else replace(table, primary_key=key.columns)
         found += [] if key is None else [key]
         tables.append(table)
@@ -86,12 +86,16 @@ def _discovered(table: Table, profile: TableProfile, database: Database) -> Disc
     return None
 
 
-def _chosen(table: Table, links: Mapping[Place, int]) -> DiscoveredKey | None:
-    """Of several unique columns the one that names the rows."""
-    if len(table.keys) < 2:
+def _chosen(table: Table, profile: TableProfile, links: Mapping[Place, int]) -> DiscoveredKey | None:
+    """Of several unique columns the one that names the rows, all of them."""
+    led_to = {
+        column: links.get(Place(table.name, column), 0)
+        for column in table.keys
+        if (one := profile.columns.get(column)) is not None and one.filled == profile.rows > 0
+    }
+    if len(table.keys) < 2 or not led_to:
         return None
-    led_to = {column: links.get(Place(table.name, column), 0) for column in table.keys}
-    best = max(table.keys, key=lambda column: (led_to[column], *_looks_like_key(table, table.column(column))))
+    best = max(led_to, key=lambda column: (led_to[column], *_looks_like_key(table, table.column(column))))
     why = f"unique, and {led_to[best]} links lead to it" if led_to[best] else "unique, and looks most like a key"
     return DiscoveredKey(table.name, (best,), why)
 

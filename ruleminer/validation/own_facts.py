@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyoxigraph import RdfFormat, parse
 
 from ruleminer.errors import InputError
-from ruleminer.extraction.entities import read_entities
+from ruleminer.extraction.entities import Choice, read_entities
 from ruleminer.problem.examples import read_examples
 from ruleminer.problem.facts import Fact, facts_of
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, read_ontology
@@ -99,23 +99,37 @@ def check_facts(
     return FactCheck(str(mapping), shown, reasoning, tuple(_checks(facts, derived)), (*read.notes, *tally.problems))
 
 
-def _readings(table: pa.Table, facts: Sequence[Fact], ontology: Ontology, database: Database) -> list[Fact]:
-    """The facts with keys in place of `customer:17` and `AC/DC`, as extraction reads them, if there are any such."""
+def _readings(table: pa.Table, facts: Sequence[Fact], ontology: Ontology, database: Database) -> list[tuple[Fact, ...]]:
+    """All readings of the facts, with keys in place of `customer:17` and `AC/DC`, as extraction reads them."""
     first = (fact.arguments[0] for fact in facts)
     second = (fact.arguments[1] for fact in facts if len(fact.arguments) > 1 and _leads_on(ontology, fact.predicate))
     if all(_is_iri(text) or text.isdecimal() for text in (*first, *second)):
-        return list(facts)
-    return list(facts_of(read_entities(table, learn_structure(database), database, ontology).facts))
+        return [(fact,) for fact in facts]
+    read = read_entities(table, learn_structure(database), database, ontology)
+    found: list[tuple[Fact, ...]] = []
+    for row, fact in enumerate(islice(facts_of(read.facts), len(facts))):  # further rows are readings of these
+        several = read.named[row].readings if row in read.named else ()
+        keys = (tuple(map(_key, fact.arguments, choices)) for choices in several)
+        found.append((fact, *(replace(fact, arguments=arguments) for arguments in keys)))
+    return found
+
+
+def _key(text: str, choice: Choice | None) -> str:
+    return text if choice is None else choice.key
 
 
 def _derived(
-    quads: Iterable[Quad], facts: Sequence[Fact], readings: Sequence[Fact], ontology: Ontology, reasoner: Reasoner
+    quads: Iterable[Quad],
+    facts: Sequence[Fact],
+    readings: Sequence[Sequence[Fact]],
+    ontology: Ontology,
+    reasoner: Reasoner,
 ) -> set[int]:
     """The places of the facts that some triple says, as they were given or as they were read."""
     wanted: dict[str, dict[tuple[str, ...], set[int]]] = {}
     for place, (given, read) in enumerate(zip(facts, readings, strict=True)):
         term = f"<{ontology.find(given.predicate).iri}>"
-        for fact in (given, read):
+        for fact in (given, *read):
             key = tuple(text if _is_iri(text) else comparable(text) for text in fact.arguments)
             wanted.setdefault(term, {}).setdefault(key, set()).add(place)
     found: set[int] = set()

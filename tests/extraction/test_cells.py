@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from ruleminer.dataset import Dataset, read_dataset
 from ruleminer.extraction import cells, pipeline
+from ruleminer.extraction.catalog import catalog_of
 from ruleminer.extraction.pipeline import ExtractOptions, extract
 from ruleminer.extraction.sampling import Negatives
 from ruleminer.problem.facts import Fact, fact_table
@@ -105,3 +107,13 @@ def test_a_table_with_no_more_rows_than_values_are_asked_for_comes_whole_and_lea
     assert found.manifest["rows_fetched"]["place"] == PLACES
     assert found.manifest["rows_fetched"]["visit"] < VISITS // 2
     assert {IN_PLACE, PLACE_NAME} <= set(found.rules["text"].to_pylist())
+
+
+def test_a_table_that_nobody_could_count_is_asked_all_the_same(database: Path) -> None:
+    with open_database(database) as opened:
+        structure = learn_structure(opened)
+    profile = structure.profile
+    troubled = {**profile.tables, "place": replace(profile.tables["place"], rows=0, trouble="no answer in time")}
+    counted = catalog_of(replace(structure, profile=replace(profile, tables=troubled))).rows
+    assert counted["nothing"] == 0
+    assert "place" not in counted

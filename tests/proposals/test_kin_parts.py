@@ -9,8 +9,13 @@ import duckdb
 import pytest
 
 from ruleminer import api
+from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.proposal import Proposals
+from ruleminer.proposals.request import ProposeRequest
+from ruleminer.review.session import open_review
+from ruleminer.rules.parser import parse_rule
+from ruleminer.rules.printer import rule_text
 
 PERSON, ORDER = "http://w/Person", "http://w/Order"
 ONTOLOGY = Ontology(
@@ -100,3 +105,12 @@ def test_iris_are_spelt_as_other_terms_show_them(shop: str, tmp_path: Path) -> N
         'Person(x) <- customer(id: a), x = "http://w/customer/" ++ a',
         'Person(x) <- employee(nr: a), x = "http://w/employee/" ++ a',
     }
+
+
+def test_a_rule_that_is_rejected_beside_a_part_that_follows_leaves_the_others_right(shop: str, tmp_path: Path) -> None:
+    proposed(shop, tmp_path, TITLES, PHONES, PERSONS)
+    with open_review(ProposeRequest(tmp_path / "run", ranker="evidence")) as session:
+        assert EMPLOYEES in map(rule_text, session.decisions["Person"].rules)
+        session.say(UserDecision("Person", Said.REJECTED, rules=(parse_rule(CUSTOMERS),)))
+        found = session.decisions.get("Person")
+        assert found is None or CUSTOMERS not in map(rule_text, found.rules)

@@ -154,3 +154,13 @@ def test_of_several_unique_columns_that_names_the_rows_to_which_links_lead(tmp_p
         assert structure.schema.table("region").own_key == "code"
         assert structure.schema.table("region").keys == ("code", "id")
         assert structure.declared == database.schema
+
+
+def test_a_unique_column_that_is_mostly_empty_names_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "people.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE person (person_id INTEGER UNIQUE, ssn VARCHAR UNIQUE)")
+        people = "SELECT CASE WHEN i < 3 THEN i END, format('{:05d}', 7 * i) FROM range(30) r(i)"
+        work.execute(f"INSERT INTO person {people}")
+    with open_database(path) as database:
+        assert learn_structure(database).schema.table("person").own_key == "ssn"

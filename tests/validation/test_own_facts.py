@@ -111,3 +111,12 @@ def test_a_mapping_is_held_against_one_thing(run: Run, shop: Path) -> None:
         assert result.code == 2
         assert "--scenario FOLDER or --examples FILE" in result.err
     assert "needs --ontology" in run("validate", "--mapping", "mapping.ttl", "--examples", "facts.csv").err
+
+
+def test_a_counter_example_by_a_name_that_several_rows_have_is_held_against_all(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "shop.sqlite") as made:
+        made.executemany("INSERT INTO customer VALUES (?, ?)", [(n, f"Di {n}") for n in range(4, 9)])
+        made.executemany("INSERT INTO customer VALUES (?, ?)", [(9, "Di"), (10, "Di")])
+    made.close()
+    _, found = check(run, shop, "predicate,arg1,arg2,label\nCustomer,Bob,,+\nCustomer,Di,,-\n")
+    assert found["Customer"][2:] == (1, 1)

@@ -35,16 +35,16 @@ _starting = threading.Lock()
 def started(url: URL) -> SparkSession:
     """A session of this process, whose Java process is started by the first who asks."""
     session_of = _pyspark_session()
-    if problem := java_problem():
-        raise DatabaseError(problem)
     master = option_text(url.query.get("master")) or "local[*]"
     own = {name: option_text(value) or "" for name, value in url.query.items() if name.startswith("spark.")}
     with _starting:
         forget_dead()
         known = session_of._instantiatedSession  # the active one is that of a thread
-        if known is not None:
+        if known is not None and known.sparkContext._jsc is not None:
             _refuse_changes(known, {"spark.master": option_text(url.query.get("master")), **own})
             return known
+        if problem := java_problem():
+            raise DatabaseError(problem)
         builder = session_of.builder.master(master).appName("ruleminer")
         local = _LOCAL if master.startswith("local") else {}
         nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
