@@ -311,9 +311,8 @@ def read_dataset(run: RunLike) -> Dataset:
         ontology_path = folder / "ontology.json"
         ontology = Ontology.from_json(json.loads(ontology_path.read_text("utf-8"))) if ontology_path.is_file() else None
         facts, rules, candidates = (_read_table(folder / f"{name}.parquet") for name in _COLUMNS)
-        for name, known in (("fact", facts), ("rule", rules)):
-            if not pc.all(pc.is_in(candidates[name], known[name])).as_py() and candidates.num_rows:
-                raise ValueError(f"candidates.parquet names a {name} that is not there")
+        if candidates.num_rows and not pc.all(pc.is_in(candidates["rule"], rules["rule"])).as_py():
+            raise ValueError("candidates.parquet names a rule that is not there")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise InputError(f"the dataset in {folder} is damaged ({first_line(error)}): extract it anew") from None
     if manifest.get("format") != FORMAT:
