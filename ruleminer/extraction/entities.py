@@ -410,16 +410,21 @@ class _Names:
             f"{', '.join(values)} FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {key}"
         )
         wanted = set(self._texts)
-        for own, *row in _rows(database, sql, parts):
+
+        def made(row: Sequence[str | None]) -> Iterator[tuple[str, str]]:
+            """The columns of a row that make a name that is asked for, and that name."""
             for (first, one), (second, other) in permutations(zip(columns, row, strict=True), 2):
                 for mark in (" ", ", "):
                     if one and other and f"{one}{mark}{other}" in wanted:
-                        where = table.name, f"{first} + {second}"
-                        self._in_two.add(where)
-                        rows = self._found.setdefault(where, {})
-                        keys = rows.setdefault(f"{one}{mark}{other}", [])
-                        if len(keys) < MOST_READINGS:
-                            keys.append(own)
+                        yield f"{first} + {second}", f"{one}{mark}{other}"
+
+        # Common words may stand in very many rows: only those that make a name are kept.
+        for own, *row in _rows(database, sql, parts, lambda found: any(made(found[1:]))):
+            for place, name in made(row):
+                self._in_two.add((table.name, place))
+                keys = self._found.setdefault((table.name, place), {}).setdefault(name, [])
+                if len(keys) < MOST_READINGS:
+                    keys.append(own)
 
     def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
         """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
@@ -448,10 +453,15 @@ class _Names:
         return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
 
 
-def _rows(database: Database, sql: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+def _rows(
+    database: Database,
+    sql: str,
+    texts: Sequence[str],
+    is_wanted: Callable[[tuple[str, ...]], bool] = lambda row: True,
+) -> list[tuple[str, ...]]:
     """The answer to a statement with texts bound to it; a table that cannot be asked names nothing."""
     try:
-        return patiently(lambda: list(database.rows(sql, (json.dumps(texts),))))
+        return patiently(lambda: [row for row in database.rows(sql, (json.dumps(texts),)) if is_wanted(row)])
     except ConnectionLostError:
         raise
     except DatabaseError:
