@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 
 from ruleminer.errors import InputError, first_line
 from ruleminer.problem.ontology import Ontology
+from ruleminer.rules.body import ANY_PREDICATE, Body
 from ruleminer.rules.parser import parse_rule
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Place
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.schema import Schema
 from ruleminer.whole_files import is_aside, whole_folder
@@ -54,10 +55,11 @@ class Dataset:
         """The rules by number, as they are written."""
         return dict(zip(self.rules["rule"].to_pylist(), self.rules["text"].to_pylist(), strict=True))
 
-    @cached_property
-    def parsed_rules(self) -> dict[int, Rule]:
-        """The rules by number; each is parsed once."""
-        return {number: parse_rule(text) for number, text in self.rule_texts.items()}
+    def bodies(self, numbers: Iterable[int]) -> dict[int, Body]:
+        """What these rules say, whatever their predicates; what several predicates share is parsed once."""
+        texts = {number: _headless(self.rule_texts[number]) for number in numbers}
+        parsed = {text: Body(parse_rule(text)) for text in dict.fromkeys(texts.values())}
+        return {number: parsed[text] for number, text in texts.items()}
 
     def facts_with_rules(self) -> Iterator[FactWithRules]:
         """Every fact with the rules that derive it, each once."""
@@ -88,6 +90,11 @@ class FactWithRules:
     drawn: bool  # a negative that nobody gave; where that is not known, every negative
     rules: tuple[int, ...]
     spaces: tuple[Place | None, ...] = ()  # of each argument: the key that it is a value of, if that is known
+
+
+def _headless(text: str) -> str:
+    """A rule's text with a stand-in for its predicate; a quoted one is left as it is."""
+    return text if text.startswith('"') else ANY_PREDICATE + text[text.find("(") :]
 
 
 def _spaces(row: Mapping[str, Any]) -> tuple[Place | None, ...]:

@@ -52,7 +52,22 @@ def test_each_fact_is_read_with_its_rules(tmp_path: Path) -> None:
         FactWithRules(3, "Author", ("9",), True, False, ()),
     ]
     assert dataset.rule_texts[1] == "wrote(x, y) <- a(p: x, q: y)"
-    assert {number: rule_text(rule) for number, rule in dataset.parsed_rules.items()} == dataset.rule_texts
+    bodies = dataset.bodies(dataset.rule_texts)
+    assert {
+        number: rule_text(bodies[number].of(said.split("(")[0])) for number, said in dataset.rule_texts.items()
+    } == (dataset.rule_texts)
+    assert list(dataset.bodies([1])) == [1]
+
+
+def test_what_predicates_share_is_parsed_once(tmp_path: Path) -> None:
+    texts = ("wrote(x, y) <- a(p: x, q: y)", "signed(x, y) <- a(p: x, q: y)", '"wrote (1)"(x, y) <- a(p: x, q: y)')
+    facts = [LabelledFact(text.split("(x")[0], ("1", "2"), (text,)) for text in texts]
+    write_labelled_facts(tmp_path, facts, Schema(None, ()), "a test")
+    dataset = read_dataset(str(tmp_path))
+    said = {dataset.rule_texts[number]: body for number, body in dataset.bodies(range(3)).items()}
+    wrote, signed, quoted = (said[text] for text in texts)
+    assert wrote is signed
+    assert wrote == quoted
 
 
 def test_a_dataset_is_replaced_only_with_force(tmp_path: Path) -> None:

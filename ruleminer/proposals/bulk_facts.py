@@ -13,7 +13,7 @@ from typing import Any
 
 from ruleminer.proposals.column_sql import ColumnSql
 from ruleminer.proposals.frames import Reading
-from ruleminer.rules.dialects import BOUND
+from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.sql import Query
 from ruleminer.rules.values import Scalar
 
@@ -79,6 +79,14 @@ def _question(wanted: tuple[Wanted, ...], columns: ColumnSql) -> FactQuestion:
     relations = ", ".join(f"{name} AS {columns.dialect.value_list}" for name in lists.values())
     parts = " UNION ALL ".join(f"SELECT * FROM ({select}) AS q{number}" for number, select in enumerate(selects))
     return FactQuestion(f"WITH {relations} {parts}", (*lists, *constants), wanted)
+
+
+def lone_question(query: Query, names: Sequence[str], facts: Sequence[Fact], dialect: Dialect) -> Query:
+    """The facts of one rule's query whose first arguments, called so, stand in lists of what is wanted."""
+    lists = [json.dumps(sorted({fact[place] for fact in facts})) for place in range(len(names))]
+    relations = ", ".join(f"l{place} AS {dialect.value_list}" for place in range(len(names)))
+    among = " AND ".join(f"e.{name} IN (SELECT v FROM l{place})" for place, name in enumerate(names))
+    return Query(f"WITH {relations} SELECT * FROM ({query.sql}) AS e WHERE {among}", (*lists, *query.parameters))
 
 
 def union_query(readings: Sequence[Reading], columns: ColumnSql) -> Query:

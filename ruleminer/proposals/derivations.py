@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, TypeVar
 
 from ruleminer.errors import ConnectionLostError, DatabaseError, StatementStoppedError
-from ruleminer.proposals.bulk_facts import Wanted, fact_questions, union_query
+from ruleminer.proposals.bulk_facts import Wanted, fact_questions, lone_question, union_query
 from ruleminer.proposals.bulk_sizes import BulkSizes
 from ruleminer.proposals.column_sql import ColumnSql
 from ruleminer.proposals.containment import is_contained, widenings
@@ -419,15 +419,11 @@ class Derivations:
         return [_of(own, found.get(key)) for key, (_, own) in zip(keys, asked, strict=True)]
 
     def _found_alone(self, rule: Rule, forms: Sequence[Fact]) -> list[Fact]:
-        found: list[Fact] = []
-        query = self.query(rule)
         names = [quote_identifier(argument.name) for argument in rule.arguments[: len(forms[0])]]
-        row = " AND ".join(f"e.{name} = {self.database.dialect.text_of(BOUND)}" for name in names)
-        for some in _chunks(forms, _BINDABLE // len(names)):
-            values = [value for fact in some for value in fact]
-            sql = f"SELECT * FROM ({query.sql}) AS e WHERE {' OR '.join(f'({row})' for _ in some)}"
-            found += self._rows("facts rule by rule", sql, (*query.parameters, *values))
-        return found
+        query = lone_question(self.query(rule), names, forms, self.database.dialect)
+        wanted = set(forms)
+        rows = self._rows("facts rule by rule", query.sql, query.parameters)
+        return [row for row in rows if row[: len(names)] in wanted]
 
     def _union(self, rules: Sequence[Rule]) -> Query:
         queries = [self.query(rule) for rule in rules]

@@ -120,11 +120,14 @@ def dataset_pools(dataset: Dataset) -> dict[str, Pool]:
 
 
 def candidate_sets(dataset: Dataset) -> dict[str, Known]:
-    """The facts of a dataset with their candidates, by predicate."""
-    bodies = {number: Body(rule) for number, rule in dataset.parsed_rules.items()}
+    """The facts of a dataset with their candidates, by predicate; rules that derive no positive compete for nothing."""
+    facts = list(dataset.facts_with_rules())
+    competing = {number for fact in facts if fact.positive for number in fact.rules}
+    bodies = dataset.bodies(competing)
     sides: dict[str, Known] = {}
-    for fact in dataset.facts_with_rules():
-        candidates = CandidateSet(fact.arguments, tuple(bodies[number] for number in fact.rules), fact.spaces)
+    for fact in facts:
+        own = tuple(bodies[number] for number in fact.rules if number in competing)
+        candidates = CandidateSet(fact.arguments, own, fact.spaces)
         known = sides.setdefault(fact.predicate, Known([], [], []))
         if fact.positive:
             known.positives.append(candidates)

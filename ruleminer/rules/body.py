@@ -7,7 +7,7 @@ from dataclasses import replace
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
-_ANY = "_"  # in the place of a predicate
+ANY_PREDICATE = "_"  # in the place of a predicate
 
 
 class Body:
@@ -16,7 +16,7 @@ class Body:
     __slots__ = ("_hash", "_rule", "_text")
 
     def __init__(self, rule: Rule) -> None:
-        self._rule = rule if rule.predicate == _ANY else replace(rule, predicate=_ANY)
+        self._rule = rule if rule.predicate == ANY_PREDICATE else replace(rule, predicate=ANY_PREDICATE)
         self._hash = hash(self._rule)
         self._text: str | None = None
 
