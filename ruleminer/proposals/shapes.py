@@ -26,18 +26,17 @@ def conditions_of_shapes(pools: Sequence[Pool], schema: Schema) -> list[list[Rul
 
 
 def _told_apart(pool: Pool, schema: Schema) -> Iterator[Rule]:
-    spelled = [number for number, rule in enumerate(pool.rules) if _spelled(rule)]
+    spelled = {number: places for number, rule in enumerate(pool.rules) if (places := _spelled(rule))}
     known = set(pool.bodies)
-    for number in spelled:
+    for number, own in spelled.items():
         rule = pool.rules[number]
-        for other in spelled:
-            more = _spelled(pool.rules[other]) - _spelled(rule)
-            if not more or not _spelled(pool.rules[other]) > _spelled(rule):
+        for other, places in spelled.items():
+            if not places > own:
                 continue
             ours, theirs = pool.covers[number], pool.covers[other]
             if not (ours & ~theirs).any() or not (theirs & ~ours).any():  # each has examples of its own
                 continue
-            narrower = _without(rule, more, schema)
+            narrower = _without(rule, places - own, schema)
             if narrower is not None and Body(narrower) not in known:
                 yield narrower
 
