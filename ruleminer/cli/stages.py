@@ -38,7 +38,10 @@ BaseOption = Annotated[
     typer.Option(help="What the IRIs of all other entities start with.", show_default="http://example.org/data/"),
 ]
 DatatypesOption = Annotated[
-    str | None, typer.Option(help="Whose datatypes values get: ontology or database.", show_default="ontology")
+    str | None,
+    typer.Option(
+        help="Whose datatypes values get: ontology or database.", show_default="ontology; days where the examples are"
+    ),
 ]
 CheckedOption = Annotated[
     Path | None, typer.Option(help="Also validate the mapping against this scenario's query pairs.")

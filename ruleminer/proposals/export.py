@@ -18,6 +18,7 @@ from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import as_proposed, proposed_before
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
 from ruleminer.proposals.stage import map_rules
+from ruleminer.proposals.written_forms import days_of
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
 from ruleminer.sources.schema import Schema
@@ -73,7 +74,10 @@ def export_mapping(
         )
         structure = live_structure(run, database, notes)
         settled = {} if request.iris or request.base else _settled(proposed)
-        mapped = map_rules(rules, ontology, database, structure, overrides, wished.base, settled, wished.datatypes)
+        mapped = map_rules(
+            rules, ontology, database, structure, overrides, wished.base, settled,
+            wished.datatypes, days_of(dataset),
+        )  # fmt: skip
     text = mapped.texts[FILES[language]]
     if out is not None:
         write_whole(out, text)

@@ -27,6 +27,8 @@ HOLE = "{}"
 # not own it.
 NOBODY = "http://example.org/data/"
 
+_MOMENT = "http://www.w3.org/2001/XMLSchema#dateTime"
+
 Key = tuple[Place, ...]
 """The columns of the key that a space is known by: one, or several of one table."""
 
@@ -193,16 +195,20 @@ def mapping_of(
     policy: IdentityPolicy,
     kept_links: Iterable[tuple[Place, Place]] = (),
     datatypes: Datatypes = Datatypes.ONTOLOGY,
+    days: Collection[str] = (),
 ) -> RuleMapping:
     """The rules as a mapping: entities by the policy, values with the datatypes that are asked for.
 
-    `kept_links` are the foreign keys that the database enforces.
+    `kept_links` are the foreign keys that the database enforces, `days` the properties whose values are published as
+    days where the ontology has moments.
     """
-    triples = tuple(_triple_rule(rule, ontology, policy, datatypes) for rule in rules)
+    triples = tuple(_triple_rule(rule, ontology, policy, datatypes, days) for rule in rules)
     return RuleMapping(triples, dict(ontology.prefixes), frozenset(kept_links))
 
 
-def _triple_rule(rule: Rule, ontology: Ontology, policy: IdentityPolicy, datatypes: Datatypes) -> TripleRule:
+def _triple_rule(
+    rule: Rule, ontology: Ontology, policy: IdentityPolicy, datatypes: Datatypes, days: Collection[str]
+) -> TripleRule:
     term = ontology.find(rule.predicate)
     subject = _entity(rule, rule.arguments[0], policy)
     if isinstance(term, OntologyClass):
@@ -212,6 +218,8 @@ def _triple_rule(rule: Rule, ontology: Ontology, policy: IdentityPolicy, datatyp
         return TripleRule(rule, term.iri, subject, _entity(rule, value, policy))
     concat = rule.definition_of(value)
     datatype = ontology.datatype(term.iri) if datatypes is Datatypes.ONTOLOGY else None
+    if datatype == _MOMENT and rule.predicate in days:
+        datatype = None
     return TripleRule(rule, term.iri, subject, Literal(concat.parts if concat else (value,), datatype))
 
 

@@ -88,7 +88,7 @@ class Measure:
         pools = with_rules(pools, written or [()] * len(pools), MODEL, self.derivations)
         found = self._sized([self._promising(pool) for pool in pools])
         usable = [one for one in found if one is not None]
-        finer = refinements(usable, self.derivations, self.weights)
+        finer = refinements(usable, self.derivations, self.prior_of, self.weights)
         shapes = conditions_of_shapes([one.pool for one in usable], self.derivations.database.schema)
         filled = without_placeholders(usable, self.derivations.structure, self.weights)
         finer = [list(chain(*some)) for some in zip(finer, shapes, filled, strict=True)]

@@ -15,11 +15,12 @@ from functools import cached_property
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, PropertyKind, local_name
 from ruleminer.proposals.fixed_text import Named
 from ruleminer.proposals.names import iri_words, name_fit, telling_names
+from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.transformations import TRANSFORMATIONS
 from ruleminer.rules.values import Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.words import NameIndex, best_likeness
+from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to: mostly all rows are meant
@@ -69,6 +70,7 @@ class PriorOf:
         self._leads = {start: end.table for start, end in self._links.items() if start not in self._keys}
         self._views = {table.name for table in schema.tables if table.is_view}
         self._titles: dict[str, tuple[str, ...]] = {}
+        self._calls: dict[str, tuple[str, ...]] = {}  # what codes of a predicate may say
         self._column_costs = {
             (table.name, column.name): cost for table in schema.tables for column, cost in self._costs(table)
         }
@@ -117,6 +119,19 @@ class PriorOf:
         """What a term goes by: its name and labels."""
         return self._titles_of(term)
 
+    def is_called(self, predicate: str, code: Constant) -> bool:
+        """Whether a term goes by a code: by all of its name, or by what it adds to its parents' (`FPSO` Facility)."""
+        if not isinstance(code.value, str):
+            return False
+        if predicate not in self._calls:
+            term = self.ontology.find(predicate)
+            above = [self.ontology.get(iri) for iri in self.ontology.ancestors(term.iri) if iri != term.iri]
+            common = {word for one in above if one for title in self._titles_of(one) for word in words(title)}
+            titles = self._titles_of(term)
+            own = (" ".join(word for word in words(title) if word not in common) for title in titles)
+            self._calls[predicate] = (*titles, *(name for name in own if name))
+        return best_likeness(self._calls[predicate], (code.value,)) >= _CALLED_FOR
+
     def description_length(self, rule: Rule) -> float:
         """The cost of writing the rule down, in nats."""
         cost = 0.0
@@ -127,10 +142,12 @@ class PriorOf:
                 if isinstance(term, Empty):
                     cost += math.log(2)
                 if isinstance(term, Constant):
-                    cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
+                    told = self.is_called(rule.predicate, term)
+                    cost += math.log(2 if told else max(2, self.distinct.get(Place(atom.table, column), 2)))
         cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
-        for position, _ in rule.excluded:
-            cost += math.log(2) + math.log(max(2, self.distinct.get(position.place, 2)))
+        for position, constant in rule.excluded:
+            others = 2 if stands_for_none(constant.value) else max(2, self.distinct.get(position.place, 2))
+            cost += math.log(2) + math.log(others)
         for _, concat in rule.definitions:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
@@ -141,6 +158,7 @@ class PriorOf:
         titles = self._titles_of(term)
         named = (
             best_likeness(titles, {position.place.column, lexical_form(constant.value)}) >= _CALLED_FOR
+            or self.is_called(rule.predicate, constant)
             for position, constant in rule.constants
         )
         unnamed = sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)

@@ -2,8 +2,8 @@
 
 A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so, or where
 negatives contradict all others; to try every code with every template would drown it. So the best rules of a pool are
-looked at again, with the examples at hand: a column of few values that says the same for most of them makes a rule of
-its own, which then competes like the others.
+looked at again, with the examples at hand: a column of codes that says the same for most of them makes a rule of
+its own, which then competes like the others. Of very few examples only a code counts that is called like the term.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.prior import PriorOf, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
-from ruleminer.rules.values import Atom, Constant, Rule, Variable
+from ruleminer.rules.values import Atom, Constant, Place, Rule, Variable
 from ruleminer.sources.schema import Column
 
 _BASES = 2  # rules that are looked at again
-_LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter
+_LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter that no name calls for
 _MOST = 60  # positives that are asked about
 _AGREE = 0.6  # share of them that must say the same; some may be wrong examples
 _PROBE = Variable("code")
@@ -51,7 +51,9 @@ class _Probe:
         return _with(self.base, self.place, self.column.name, constant)
 
 
-def refinements(measured: Sequence[Measured], derivations: Derivations, weights: PriorWeights) -> list[list[Rule]]:
+def refinements(
+    measured: Sequence[Measured], derivations: Derivations, prior_of: PriorOf, weights: PriorWeights
+) -> list[list[Rule]]:
     """For each pool: its best rules with one more condition on a code, as far as the positives agree on it."""
     probes = [list(_probes(one, derivations, weights)) for one in measured]
     answers = iter(derivations.companions([(probe.rule, probe.facts) for some in probes for probe in some]))
@@ -59,28 +61,38 @@ def refinements(measured: Sequence[Measured], derivations: Derivations, weights:
     for one, some in zip(measured, probes, strict=True):
         told = [(probe, next(answers)) for probe in some]
         # Of one that cannot be asked there is nothing to be learned.
-        found = dict.fromkeys(rule for probe, pairs in told if pairs and (rule := probe.refined(pairs)))
+        found = dict.fromkeys(
+            rule
+            for probe, pairs in told
+            if pairs
+            and (rule := probe.refined(pairs))
+            and (len(probe.facts) >= _LEAST or _is_called(rule, probe.base, prior_of))
+        )
         known = set(map(_shape, one.pool.rules)) if found else set()
         finer.append([rule for rule in found if _shape(rule) not in known])
     return finer
 
 
 def _probes(measured: Measured, derivations: Derivations, weights: PriorWeights) -> Iterator[_Probe]:
-    """The code columns of the atoms of the best rules."""
+    """The codes of the atoms of the best rules."""
     pool = measured.pool
-    if len(pool.positives) < _LEAST:
-        return
     for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
         derived = [fact for fact, yes in zip(pool.positives, pool.covers[base], strict=True) if yes]
-        if len(derived) < _LEAST or measured.sizes[base] <= len(derived):
+        if not derived or measured.sizes[base] <= len(derived):
             continue
         rule = pool.rules[base]
         for place, atom in enumerate(rule.body):
             used = {column for column, _ in atom.columns}
             table = derivations.database.schema.table(atom.table)
-            for column in map(table.column, derivations.structure.kinds(atom.table)):
-                if column.name not in used:
+            for column in table.columns:
+                if column.name not in used and Place(atom.table, column.name) in derivations.structure.codes:
                     yield _Probe(rule, place, column, derived[:_MOST])
+
+
+def _is_called(rule: Rule, base: Rule, prior_of: PriorOf) -> bool:
+    """Whether the code that a rule has more than its base is called like its term."""
+    known = {constant for _, constant in base.constants}
+    return any(prior_of.is_called(rule.predicate, code) for _, code in rule.constants if code not in known)
 
 
 def _shape(rule: Rule) -> tuple[object, ...]:

@@ -37,7 +37,7 @@ class ProposeRequest:
     out: Path | None = None
     iris: tuple[str, ...] = ()  # "Class=template" of the user
     base: str | None = None
-    datatypes: str | None = None  # whose datatypes values get; None: the ontology's
+    datatypes: str | None = None  # whose datatypes values get; None: the ontology's, but days where the examples are
     scenario: Path | None = None  # whose query pairs check the mapping
     reasoning: str = "rdfs"
     min_confidence: float = MIN_CONFIDENCE  # of a term without examples, to be in the mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from ruleminer.proposals.replay import united
 from ruleminer.proposals.report.page import report_html
 from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest, live_database, run_ontology
 from ruleminer.proposals.term_proposals import propose_terms
+from ruleminer.proposals.written_forms import days_of
 from ruleminer.rules.mapping import refuse_illegal_terms
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
@@ -91,7 +92,10 @@ def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delive
         structure = united(live_structure(run, database, told), said, told)
         proposals = propose_terms(request, dataset, ontology, database, structure, progress, said)
         rules = mapped_rules(proposals, request.min_confidence)
-        mapped = map_rules(rules, ontology, database, structure, overrides, request.base, datatypes=request.datatypes)
+        mapped = map_rules(
+            rules, ontology, database, structure, overrides, request.base,
+            datatypes=request.datatypes, days=days_of(dataset),
+        )  # fmt: skip
     validation, failure = _validated(request, mapped.texts["mapping.ttl"], dataset, mapped.schema, progress)
     notes = (*told, *proposals.notes, *failure)
     proposals = replace(proposals, identity=tuple(mapped.policy.lines()), notes=notes)
@@ -169,12 +173,18 @@ def map_rules(
     base: str | None,
     settled: Mapping[tuple[str, ...], str] | None = None,
     datatypes: str | None = None,
+    days: Collection[str] = (),
 ) -> MappedRules:
-    """The rules in every language; entities are named as an earlier policy `settled` it, if there was one."""
+    """The rules in every language; entities are named as an earlier policy `settled` it, if there was one.
+
+    `days` are the properties whose examples are written as days: so are their values, unless the user wants the
+    `datatypes` of the ontology or of the database.
+    """
     whole = iri_columns(rules, ontology, database, structure)
     policy = identity_policy(ontology, rules, overrides, base, structure, whole, settled)
     kept_links = database.schema.links if database.dialect.keeps_links else ()
-    mapping = mapping_of(rules, ontology, policy, kept_links, Datatypes(datatypes or Datatypes.ONTOLOGY))
+    wanted = Datatypes(datatypes or Datatypes.ONTOLOGY)
+    mapping = mapping_of(rules, ontology, policy, kept_links, wanted, () if datatypes else days)
     schema = database.schema_name
     texts = mapping_texts(mapping, database.dialect, database.schema.type_of, database.safe_url, schema)
     return MappedRules(texts, policy, schema)

@@ -100,6 +100,34 @@ def test_the_policy_is_chosen_and_kept(own_library: Extracted, cli: Cli) -> None
     assert "rr:datatype xsd:string" in other
 
 
+EXAMPLES = "predicate,arg1,arg2\nday,1,2014-05-04\nday,2,2014-06-07\nmoment,1,2014-05-04T10:00:00\n"
+
+
+@pytest.mark.parametrize(
+    ("examples", "wish", "published"),
+    [
+        (EXAMPLES, (), "2014-05-04"),
+        (EXAMPLES, ("--datatypes", "ontology"), "2014-05-04T00:00:00"),
+        (EXAMPLES.replace("2014-06-07", "2014-06-07T00:00:00"), (), "2014-05-04T00:00:00"),
+    ],
+)
+def test_days_are_published_as_the_examples_write_them(
+    tmp_path: Path, cli: Cli, examples: str, wish: tuple[str, ...], published: str
+) -> None:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY, "utf-8")
+    (tmp_path / "facts.csv").write_text(examples, "utf-8")
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute(TABLE + "INSERT INTO event VALUES (2, '2014-06-07', '2014-06-07 11:00:00', 8, false);")
+    run = tmp_path / "run"
+    source = ("--db", str(tmp_path / "d.duckdb"), "--ontology", str(tmp_path / "o.ttl"))
+    assert cli("extract", *source, "--examples", str(tmp_path / "facts.csv"), "--out", run, "-q").code == 0
+    assert cli("propose-mappings", run, *wish, "-q").code == 0
+    with open_database(str(tmp_path / "d.duckdb")) as database:
+        objects = {o for _, p, o in our_triples(run / "proposals" / "mapping.ttl", database) if p.endswith("#day>")}
+    assert any(o.startswith(f'"{published}"') for o in objects), objects
+    assert cli("export", run, "--format", "r2rml").out == (run / "proposals" / "mapping.ttl").read_text("utf-8")
+
+
 def test_another_policy_is_refused(own_library: Extracted, cli: Cli) -> None:
     refused = cli("propose-mappings", own_library.run, "--datatypes", "mine")
     assert (refused.code, refused.err.count("\n")) == (2, 1)

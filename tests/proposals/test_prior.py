@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from datetime import date, datetime
+from decimal import Decimal
 
 import pytest
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
+from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.proposals.prior import RESTRICTED, UNLINKED, Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.rules.parser import parse_rule
+from ruleminer.rules.values import Scalar
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table
 
 W = "http://world#"
@@ -179,3 +183,24 @@ def test_links_without_a_known_target_column_are_no_links() -> None:
 def test_the_columns_with_constants_are_found_once_each() -> None:
     rules = [parse_rule("A(x) <- t(i: x, a: 1, b: true), u(i: x, a: 2)"), parse_rule('A(x) <- t(i: x, a: 5, c: "v")')]
     assert constant_places(rules) == [("t", "a"), ("t", "b"), ("u", "a"), ("t", "c")]
+
+
+def test_a_code_that_the_term_is_called_by_need_not_be_chosen(prior_of: PriorOf) -> None:
+    named, other = (length(prior_of, f'Author(x) <- Person(id: x, name: "{said}")') for said in ("AUTHOR", "Smith"))
+    assert other - named == pytest.approx(math.log(900) - math.log(2))
+
+
+def test_a_value_that_stands_for_none_is_cheap_to_exclude(prior_of: PriorOf) -> None:
+    rules = (f'title(x, y) <- Person(id: x, name: y), y <> "{said}"' for said in ("n/a", "Smith"))
+    nothing, some = (length(prior_of, text) for text in rules)
+    assert some - nothing == pytest.approx(math.log(900) - math.log(2))
+
+
+@pytest.mark.parametrize("value", [date(9999, 12, 31), datetime(1900, 1, 1), "N/A ", "", -1, 9999, Decimal("-99")])
+def test_what_stands_for_none(value: Scalar) -> None:
+    assert stands_for_none(value)
+
+
+@pytest.mark.parametrize("value", [date(2014, 5, 4), "Nantes", 9, 99, -2, True, Decimal("0.9")])
+def test_what_stands_for_itself(value: Scalar) -> None:
+    assert not stands_for_none(value)

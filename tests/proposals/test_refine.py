@@ -37,7 +37,9 @@ def measure(tmp_path: Path) -> Iterator[Measure]:
 
 
 def ontology() -> Ontology:
-    turtle = "@prefix : <http://x/#> . :Appraisal a <http://www.w3.org/2002/07/owl#Class> ."
+    turtle = "@prefix : <http://x/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . :Appraisal a owl:Class ."
+    turtle += "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :Bore a owl:Class . :Dug a owl:Class ."
+    turtle += ":WildcatBore a owl:Class ; rdfs:subClassOf :Bore ."
     return ontology_of(Graph().parse(data=turtle, format="turtle"))
 
 
@@ -46,8 +48,8 @@ def examples(*numbers: int) -> list[CandidateSet]:
     return [CandidateSet((f"http://x/bore/{number}",), (Body(rule),)) for number in numbers]
 
 
-def best(measure: Measure, *numbers: int) -> tuple[str, str]:
-    measured = measure.measured(pool_of("Appraisal", examples(*numbers)))
+def best(measure: Measure, *numbers: int, term: str = "Appraisal") -> tuple[str, str]:
+    measured = measure.measured(pool_of(term, examples(*numbers)))
     assert measured is not None
     chosen = rank(measured, Ranker.EVIDENCE).chosen[0]
     return rule_text(measured.pool.rules[chosen]), measured.pool.origin[chosen]
@@ -66,7 +68,16 @@ def test_examples_of_all_kinds_leave_the_rule_as_it_is(measure: Measure) -> None
 
 
 def test_too_few_examples_cannot_pay_for_a_condition(measure: Measure) -> None:
-    assert best(measure, 0, 3, 6)[0] == ALL
+    assert best(measure, 0, 3, 6, term="Dug")[0] == ALL.replace("Appraisal", "Dug")
+
+
+def test_but_for_one_that_is_called_like_the_term(measure: Measure) -> None:
+    assert best(measure, 0, 3, 6)[0] == APPRAISAL
+
+
+def test_or_like_what_the_term_says_more_than_its_parent(measure: Measure) -> None:
+    wanted = APPRAISAL.replace("appraisal", "wildcat").replace("Appraisal", "WildcatBore")
+    assert best(measure, 1, 4, 7, term="WildcatBore")[0] == wanted
 
 
 def test_an_example_that_is_gone_from_the_database_is_not_derived_any_more(measure: Measure) -> None:
