@@ -13,7 +13,7 @@ from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.literals import text_sql
 from ruleminer.rules.values import Constant, Kind, Place
 from ruleminer.sources.database import Database
-from ruleminer.sources.schema import quote_identifier
+from ruleminer.sources.schema import Schema, quote_identifier
 
 _NATIVE = (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL, Kind.TIMESTAMP)
 _WHOLE = re.compile(r"-?\d{1,18}")
@@ -22,8 +22,8 @@ _WHOLE = re.compile(r"-?\d{1,18}")
 class ColumnSql:
     """Expressions for columns of a database, remembered."""
 
-    def __init__(self, database: Database) -> None:
-        self._database, self._dialect = database, database.dialect
+    def __init__(self, database: Database, schema: Schema) -> None:
+        self._database, self._dialect, self._schema = database, database.dialect, schema
         self._known: dict[tuple[str, str, Place], str] = {}
 
     @property
@@ -127,7 +127,7 @@ class ColumnSql:
         return self._sql(text, f"t{spot.atom}", frame.place(spot))
 
     def _type(self, place: Place) -> ColumnType:
-        return self._database.schema.type_of(*place)
+        return self._schema.type_of(*place)
 
     def _sql(self, how: str, alias: str, place: Place) -> str:
         wanted = how, alias, place

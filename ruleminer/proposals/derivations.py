@@ -58,7 +58,7 @@ class Derivations:
         self._distinct: dict[Place, int] = {}
         self._shares: dict[End, float] = {}
         self._readings: dict[Body, Reading | None] = {}
-        self._columns = ColumnSql(database)
+        self._columns = ColumnSql(database, self.structure.schema)
         self._bulk = BulkSizes(self.structure, self._columns)
 
     @property
@@ -72,7 +72,7 @@ class Derivations:
 
     def query(self, rule: Rule) -> Query:
         """The statement whose rows are the rule's facts, as lexical forms."""
-        return rule_query(rule, self.database.dialect, self.database.schema.type_of)
+        return rule_query(rule, self.database.dialect, self.structure.schema.type_of)
 
     def refusal(self, rule: Rule) -> str | None:
         """Why the rule cannot be run here, if it was tried and cannot."""
@@ -263,11 +263,11 @@ class Derivations:
         for place, _, filled in ends:
             name, bound = quote_identifier(place.column), BOUND
             asked = " AND ".join(f"{quote_identifier(one)} IS NOT NULL" for one in (place.column, *filled))
-            if self.database.schema.type_of(*place).kind is Kind.TEXT:
+            if self.structure.schema.type_of(*place).kind is Kind.TEXT:
                 name, bound = self.database.dialect.text_of(name), self.database.dialect.text_of(BOUND)
                 bound += self.database.dialect.by_character  # as Python compares them
             counted.append(f"avg(CASE WHEN {asked} THEN CASE WHEN {name} <= {bound} THEN 1.0 ELSE 0.0 END END)")
-        whole = (self.database.schema.type_of(*end.place).kind is Kind.INTEGER for end in ends)
+        whole = (self.structure.schema.type_of(*end.place).kind is Kind.INTEGER for end in ends)
         values = [int(end.value) if is_whole else end.value for end, is_whole in zip(ends, whole, strict=True)]
         sql = f"SELECT {', '.join(counted)} FROM {self.database.quoted(table)}"
         try:
@@ -370,7 +370,7 @@ class Derivations:
         return rule
 
     def _alike(self, one: Place, other: Place) -> bool:
-        schema = self.database.schema
+        schema = self.structure.schema
         try:
             return alike(schema.type_of(*one), schema.type_of(*other))
         except DatabaseError:
@@ -442,7 +442,7 @@ class Derivations:
     def _kind(self, rule: Rule, argument: Variable) -> Kind:
         concat = rule.definition_of(argument)
         if concat is None:
-            return self.database.schema.type_of(*rule.places_of(argument)[0]).kind
+            return self.structure.schema.type_of(*rule.places_of(argument)[0]).kind
         return Kind.TEXT if concat.only is None else result_kind(concat.only)
 
     def _rows(self, sort: str, sql: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:

@@ -125,8 +125,9 @@ def _marked(sets: Sequence[EntitySet], words: int, structure: Structure, databas
         marks: list[list[str]] = [[] for _ in range(words)]
         for number, one in group:
             word, bit = divmod(number, _BITS)
-            marks[word].append(_mark(one, 1 << bit, database))
-        whole, text = database.dialect.whole_type, database.dialect.text_of(column)
+            marks[word].append(_mark(one, 1 << bit, structure, database))
+        whole = database.dialect.whole_type
+        text = _unpadded(database.dialect.text_of(column), place, structure)
         is_key = place.column in structure.schema.table(place.table).keys
         if not is_key:  # a value is marked if any of its rows is
             marks = [[f"MAX({mark})" for mark in some] for some in marks]
@@ -135,11 +136,16 @@ def _marked(sets: Sequence[EntitySet], words: int, structure: Structure, databas
         yield f"SELECT {text} AS v, {values} FROM {database.quoted(place.table)} WHERE {column} IS NOT NULL{grouped}"
 
 
-def _mark(one: EntitySet, bit: int, database: Database) -> str:
+def _mark(one: EntitySet, bit: int, structure: Structure, database: Database) -> str:
     if one.where is None:
         return str(bit)
     other = quote_identifier(one.where)
     if one.value is None:
         return f"CASE WHEN {other} IS NOT NULL THEN {bit} ELSE 0 END"
     literal = constant_sql(one.value, database.dialect).sql(database.dialect.name)
+    other = _unpadded(other, Place(one.place.table, one.where), structure)
     return f"CASE WHEN {other} = {literal} THEN {bit} ELSE 0 END"
+
+
+def _unpadded(sql: str, place: Place, structure: Structure) -> str:
+    return f"RTRIM({sql})" if structure.schema.type_of(*place).padded else sql

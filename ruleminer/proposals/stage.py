@@ -186,7 +186,7 @@ def map_rules(
     wanted = Datatypes(datatypes or Datatypes.ONTOLOGY)
     mapping = mapping_of(rules, ontology, policy, kept_links, wanted, () if datatypes else days)
     schema = database.schema_name
-    texts = mapping_texts(mapping, database.dialect, database.schema.type_of, database.safe_url, schema)
+    texts = mapping_texts(mapping, database.dialect, structure.schema.type_of, database.safe_url, schema)
     return MappedRules(texts, policy, schema)
 
 

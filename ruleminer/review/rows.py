@@ -42,7 +42,7 @@ def rows_behind(rule: Rule, fact: Fact, derivations: Derivations) -> tuple[Row, 
         return exp.Var(this=BOUND)
 
     try:
-        body = BodySql(rule, database.dialect, database.schema.type_of, bound)
+        body = BodySql(rule, database.dialect, derivations.structure.schema.type_of, bound)
         selected: list[exp.Expr] = [
             exp.alias_(argument_sql(body, argument), identifier(f"a{place}"))
             for place, argument in enumerate(rule.arguments)

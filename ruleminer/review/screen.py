@@ -215,7 +215,7 @@ def r2rml_of(session: ReviewSession, rules: Sequence[Rule]) -> str:
             session.ontology, tuple(whole_mapping), {}, session.request.base, session.structure, whole
         )
         mapping = mapping_of(tuple(rules), session.ontology, policy)
-        return r2rml_text(mapping, session.database.dialect, session.database.schema.type_of)
+        return r2rml_text(mapping, session.database.dialect, session.structure.schema.type_of)
     except (DatabaseError, InputError) as problem:
         return f"# {problem}"
 

@@ -13,11 +13,15 @@ _TEXTS = ("char", "text", "clob", "string")
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """What SQL for a column depends on: its kind, its type in the words of its database, and whether it has NULLs."""
+    """What SQL for a column depends on: its kind, its type in the words of its database, and whether it has NULLs.
+
+    The texts of a `padded` column are filled up with blanks to one length, as a CHAR is; the blanks mean nothing.
+    """
 
     kind: Kind
     sql_type: str
     nullable: bool = True
+    padded: bool = False
 
     @property
     def is_float(self) -> bool:

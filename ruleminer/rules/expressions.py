@@ -45,6 +45,11 @@ def not_null(value: exp.Expression) -> exp.Expression:
     return exp.Is(this=value.copy(), expression=exp.Null()).not_()
 
 
+def unpadded(text: exp.Expression) -> exp.Expression:
+    """A text without the blanks that fill it up; one argument is what `RTRIM` takes on every engine."""
+    return call("RTRIM", text.copy())
+
+
 def without_zeros(text: exp.Expression) -> exp.Expression:
     """The text of a number with a dot, without the zeros behind its last decimal that counts."""
     trimmed = call("RTRIM", text.copy(), exp.Literal.string("0"))

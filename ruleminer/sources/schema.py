@@ -47,12 +47,16 @@ def quote_identifier(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; `sql_type` is the engine's own text, `kind` what rules make of it."""
+    """A column; `sql_type` is the engine's own text, `kind` what rules make of it.
+
+    Whether its texts are `padded` with blanks to one length is seen in the values (`structure/profile.py`).
+    """
 
     name: str
     sql_type: str
     kind: Kind
     nullable: bool
+    padded: bool = False
 
     @classmethod
     def of_type(cls, name: str, sql_type: str, nullable: bool) -> Column:
@@ -99,7 +103,7 @@ class Table:
     def type_of(self, column: str) -> ColumnType:
         """What SQL for a column depends on. What a view's columns promise of NULLs is not always kept."""
         found = self.column(column)
-        return ColumnType(found.kind, found.sql_type, found.nullable or self.is_view)
+        return ColumnType(found.kind, found.sql_type, found.nullable or self.is_view, found.padded)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -246,6 +250,7 @@ def _table_to_json(table: Table) -> dict[str, Any]:
         "name": table.name,
         "columns": [
             {"name": c.name, "sql_type": c.sql_type, "kind": c.kind.value, "nullable": c.nullable}
+            | ({"padded": True} if c.padded else {})
             for c in table.columns
         ],
         "primary_key": list(table.primary_key),
@@ -262,7 +267,10 @@ def _table_to_json(table: Table) -> dict[str, Any]:
 def _table_from_json(data: Mapping[str, Any]) -> Table:
     return Table(
         data["name"],
-        tuple(Column(c["name"], c["sql_type"], Kind(c["kind"]), c["nullable"]) for c in data["columns"]),
+        tuple(
+            Column(c["name"], c["sql_type"], Kind(c["kind"]), c["nullable"], c.get("padded", False))
+            for c in data["columns"]
+        ),
         tuple(data["primary_key"]),
         tuple(tuple(columns) for columns in data["unique"]),
         tuple(

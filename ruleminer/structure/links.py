@@ -359,5 +359,8 @@ class _Values:
 
     def _value(self, place: Place) -> str:
         name = quote_identifier(place[1])
-        column = self._database.schema.table(place[0]).column(place[1])
-        return self._database.dialect.text_of(name) if column.kind is Kind.TEXT else name
+        column, one = self._database.schema.table(place[0]).column(place[1]), self._profile.column(*place)
+        if column.kind is not Kind.TEXT:
+            return name
+        text = self._database.dialect.text_of(name)
+        return f"RTRIM({text})" if one is not None and one.padded else text

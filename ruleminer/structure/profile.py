@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -34,7 +34,7 @@ class ColumnProfile:
     """One column: how many values are filled, how many of them differ, the least and the greatest, the frequent ones.
 
     `common` holds (lexical form, rows) of the most frequent values, all of them if `distinct` is no more than COMMON;
-    it is empty where hardly a value stands twice.
+    it is empty where hardly a value stands twice. `padded` texts are filled up with blanks to one length.
     """
 
     filled: int
@@ -43,6 +43,7 @@ class ColumnProfile:
     high: str | None = None
     length: float = 0.0  # of the texts, on average
     common: tuple[tuple[str, int], ...] = ()
+    padded: bool = False
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -88,6 +89,7 @@ class Profile:
                 **({"trouble": table.trouble} if table.trouble else {}),
                 "columns": {
                     column: [one.filled, one.distinct, one.low, one.high, round(one.length, 2), list(one.common)]
+                    + ([True] if one.padded else [])
                     for column, one in table.columns.items()
                 },
             }
@@ -102,8 +104,8 @@ class Profile:
                 name: TableProfile(
                     table["rows"],
                     {
-                        column: ColumnProfile(filled, distinct, low, high, length, tuple(map(tuple, common)))
-                        for column, (filled, distinct, low, high, length, common) in table["columns"].items()
+                        column: ColumnProfile(filled, distinct, low, high, length, tuple(map(tuple, common)), *padded)
+                        for column, (filled, distinct, low, high, length, common, *padded) in table["columns"].items()
                     },
                     table.get("trouble", ""),
                 )
@@ -142,17 +144,15 @@ def _profiled(database: Database, table: Table) -> TableProfile:
     for some in _chunks(columns, _COLUMNS):
         measures = ", ".join(measure for column in some for measure in _measures(table, column, database.dialect))
         ((rows, *cells),) = _rows(database, f"SELECT count(*), {measures} FROM {database.quoted(table.name)}")
-        for column, (filled, distinct, low, high, length) in zip(some, _chunks(cells, 5), strict=True):
-            numbers[column.name] = ColumnProfile(filled, distinct, low, high, float(length or 0.0))
+        for column, (filled, distinct, low, high, length, padded) in zip(some, _chunks(cells, 6), strict=True):
+            numbers[column.name] = ColumnProfile(filled, distinct, low, high, float(length or 0.0), (), bool(padded))
     repeated = [c for c in columns if 0 < numbers[c.name].distinct <= min(_FEW, numbers[c.name].filled // 2)]
     common = _common_values(database, table, repeated) if repeated else {}
-    return TableProfile(
-        rows,
-        {
-            name: ColumnProfile(one.filled, one.distinct, one.low, one.high, one.length, common.get(name, ()))
-            for name, one in numbers.items()
-        },
-    )
+    for name, values in common.items():
+        one = numbers[name]
+        forms = ((value.rstrip(" "), count) for value, count in values) if one.padded else values
+        numbers[name] = replace(one, common=tuple(forms))
+    return TableProfile(rows, numbers)
 
 
 def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
@@ -163,7 +163,19 @@ def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
     ordered = column.kind in _ORDERED
     yield dialect.text_of(f"min({name})") if ordered else "NULL"
     yield dialect.text_of(f"max({name})") if ordered else "NULL"
-    yield f"avg({dialect.length}({value}))" if column.kind is Kind.TEXT else "NULL"
+    is_text = column.kind is Kind.TEXT
+    yield f"avg({dialect.length}({value}))" if is_text else "NULL"
+    yield _padded(value, dialect) if is_text and table.type_of(column.name).is_text else "NULL"
+
+
+def _padded(value: str, dialect: Dialect) -> str:
+    """Whether all texts have one length, of more than one character, and some end in a blank: then these fill them up.
+
+    Two such texts that differ still do without the blanks.
+    """
+    length = f"{dialect.length}({value})"
+    ends = f"max(CASE WHEN {value} LIKE '% ' THEN 1 ELSE 0 END)"
+    return f"CASE WHEN min({length}) = max({length}) AND min({length}) > 1 AND {ends} = 1 THEN 1 ELSE 0 END"
 
 
 def _common_values(

@@ -100,6 +100,7 @@ class Structure:
             tables=tuple(
                 replace(
                     table,
+                    columns=tuple(replace(column, padded=False) for column in table.columns),
                     primary_key=() if (table.name, table.primary_key) in keys else table.primary_key,
                     unique=tuple(
                         key
@@ -180,9 +181,22 @@ def learn_structure(
     profile = profile_of(database, progress)
     if not discover:
         return Structure(database.schema, profile, discovers=False)
-    schema, keys = with_keys(database.schema, profile, database)
+    schema, keys = with_keys(_with_padding(database.schema, profile), profile, database)
     schema, links = with_links(schema, profile, database, wishes)
     return Structure(schema, profile, keys, links, wishes)
+
+
+def _with_padding(schema: Schema, profile: Profile) -> Schema:
+    """The schema with a mark on columns whose texts are filled up with blanks: everybody reads them without."""
+
+    def marked(table: Table) -> Table:
+        known = {column.name: profile.column(table.name, column.name) for column in table.columns}
+        padded = {name for name, one in known.items() if one is not None and one.padded}
+        if not padded:
+            return table
+        return replace(table, columns=tuple(replace(c, padded=c.name in padded) for c in table.columns))
+
+    return replace(schema, tables=tuple(map(marked, schema.tables)))
 
 
 _WISHES: tuple[tuple[str, Any], ...] = (("added", tuple), ("forbidden", frozenset))

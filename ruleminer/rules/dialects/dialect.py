@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.expressions import as_text, call
+from ruleminer.rules.expressions import as_text, call, unpadded
 from ruleminer.rules.values import Kind, Scalar
 
 BOUND = "\0"
@@ -143,14 +143,16 @@ class Dialect:
                 return self.timestamp_text(value, column)
             case Kind.TEXT if column.is_array:
                 return self.array_text(value, column)
+            case Kind.TEXT if column.padded:
+                return unpadded(self.other_text(value, column))
             case _:
                 return self.other_text(value, column)
 
     def comparable(self, value: exp.Expression, column: ColumnType) -> exp.Expression:
         """The column as it is compared: cast where only a cast compares, or compares exactly (uuid, json, …)."""
         if column.kind is Kind.TEXT and not (column.is_text and self.compares_exactly):
-            return as_text(value)
-        return value
+            value = as_text(value)
+        return unpadded(value) if column.padded else value
 
     def text_of(self, sql: str) -> str:
         """The engine's own cast to text, of an expression that is SQL already."""

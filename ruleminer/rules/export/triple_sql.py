@@ -113,7 +113,7 @@ class TripleSql:
         """Whether any engine's text of the column, where it is not NULL, is the right one."""
         kind = self.type_of(position)
         is_text = kind.kind is Kind.TEXT and kind.is_text and not _FIXED_LENGTH.match(kind.sql_type)
-        return is_text or kind.kind is Kind.INTEGER
+        return (is_text and not kind.padded) or kind.kind is Kind.INTEGER
 
     def text_of(self, part: Variable | Transformed, datatype: str | None, spelled: bool) -> exp.Expression:
         """The text that a variable's value has in the triple; in an IRI, before it is percent-encoded."""
