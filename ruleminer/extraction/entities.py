@@ -1,5 +1,7 @@
 """What the arguments of examples stand for: a key, a key of a table (`customer:17`), or what people call the thing.
 
+Whoever reads examples reads them here: extraction, and `validate --examples`.
+
 `AC/DC` picks one row of Artist by a column that names its rows, so it is read as that row's key. A name is read so only
 where an entity is meant, and not where the text is a key or a link itself. What several rows or tables are called has
 several readings, in this order: first the table in which most examples of the same argument stand. They compete, and
@@ -8,52 +10,30 @@ the one whose rules derive most of the other examples is taken (`candidates.py`)
 
 from __future__ import annotations
 
-import difflib
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import permutations, product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ruleminer.errors import ConnectionLostError, DatabaseError, InputError
+from ruleminer.extraction.entity_names import Choice, Names
+from ruleminer.extraction.table_keys import key_of, may_be_name, names_a_table, no_table, of_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
-from ruleminer.rules.values import Kind, Place
+from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database
-from ruleminer.sources.patience import patiently
-from ruleminer.sources.schema import Table, nearest, quote_identifier
 from ruleminer.structure.structure import Structure
-from ruleminer.structure.words import likeness
 
 SPACES = ("space1", "space2")
 """Columns of facts: the number of the space that an argument is a key in, where that is known."""
 
 _LONGEST = 200  # characters of a name that is looked up
-_CUT = re.compile(r",? ")  # between the parts of a name
-_WORD, _CLOSE = re.compile(r"\w+"), 0.8  # what a table's name may look like, and one that is mistyped
-
-
-MOST_READINGS = 8
-"""Rows that one name is taken for."""
+_SEGMENT = re.compile(r"[^/#]+$")  # of an IRI
 
 READ = ("said", "turn", "tables")
 """Columns of facts with several readings: which example it is, which reading of it and by which tables, from 0 on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A row that a name may stand for."""
-
-    table: str
-    column: str  # or columns, by which it is called so
-    key: str
-    in_two: bool = False  # whether it is called so by two columns
-
-    def __str__(self) -> str:
-        return f"{self.table}:{self.key}"
 
 
 Readings = tuple[Choice | None, ...]
@@ -76,6 +56,16 @@ class Entities:
     facts: pa.Table
     others: pa.Table  # all readings of facts that have several, with the columns of `facts` and `READ`
     named: Mapping[int, Named]  # by row of the examples
+    keyed: Mapping[tuple[int, int], Choice] = field(default_factory=dict)  # `table:key`, by row and position
+
+    def meanings(self, row: int, positive: bool = True) -> tuple[Readings, ...]:
+        """All readings of an example, or those that a counter-example denies; what `table:key` tells stands in all."""
+        named = self.named.get(row)
+        ways = named.readings if named is not None else ((None, None),)
+        if not positive:
+            ways = tuple(_of_likeliest(ways))
+        keyed = (self.keyed.get((row, 1)), self.keyed.get((row, 2)))
+        return tuple((one[0] or keyed[0], one[1] or keyed[1]) for one in ways)
 
     def told(self, chosen: Mapping[int, int]) -> dict[str, list[dict[str, object]]]:
         """Plain values: how names were read, and which of them could be read otherwise; `chosen` are turns by row."""
@@ -122,46 +112,116 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
     A counter-example by a name that several rows of the likeliest table have is one for each of them.
     """
     facts = with_spaces(facts)
+    schema = structure.schema
     numbers = {place: number for number, space in enumerate(structure.spaces) for place in space.places}
-    read: dict[int, dict[int, tuple[str, int | None]]] = {1: {}, 2: {}}  # position → row → key and space
+    keyed: dict[tuple[int, int], Choice] = {}  # row and position
+    asked: list[tuple[int, int, str, Choice]] = []  # behind a table's name, and may be a key or a name
     waiting: dict[tuple[str, int], list[tuple[int, str]]] = {}
     tables: dict[tuple[str, int], Counter[str]] = {}  # that examples tell themselves
     for position, row, predicate, text in _in_question(facts, ontology):
-        told = _of_table(text, structure)
+        told = of_table(text, schema)
         if told is not None:
-            read[position][row] = told[0], None if told[1] is None else numbers.get(told[1])
-            if told[1] is not None:
-                tables.setdefault((predicate, position), Counter())[told[1].table] += 1
+            keyed[row, position] = choice = key_of(text, *told)
+            if ontology is not None and may_be_name(choice, told[0]):
+                asked.append((row, position, text, choice))
+            if len(choice.columns) == 1:
+                tables.setdefault((predicate, position), Counter())[choice.table] += 1
         elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
-    names = _Names(structure, database, {text for rows in waiting.values() for _, text in rows})
+    looked_up = {text for rows in waiting.values() for _, text in rows} | {choice.key for *_, choice in asked}
+    names = Names(structure, database, looked_up)
     choices: dict[int, dict[int, tuple[str, tuple[Choice, ...]]]] = {}  # row → position → text and what it may be
+    for row, position, text, choice in asked:
+        if found := names.of_table(choice):
+            choices.setdefault(row, {})[position] = text, found
+            del keyed[row, position]
     for (predicate, position), rows in sorted(waiting.items()):
-        found = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
+        read_as = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
         if position == 2:
             subjects = {row: _own_key(facts["arg1"][row].as_py()) for row, _ in rows}
-            found = _of_others(found, [(text, subjects[row]) for row, text in rows])
+            read_as = _of_others(read_as, [(text, subjects[row]) for row, text in rows])
         for row, text in rows:
-            choices.setdefault(row, {})[position] = text, found.get(text, ())
+            if names_a_table(text) and not read_as.get(text) and not names.is_key(text):
+                raise no_table(text, schema)
+            choices.setdefault(row, {})[position] = text, read_as.get(text, ())
 
     def meant(choice: Choice) -> tuple[str, int | None]:
-        own = structure.schema.table(choice.table).own_key or ""
-        return choice.key, numbers.get(Place(choice.table, own))
+        """The key, and the number of its space; one of several columns is put together like an IRI, and has none."""
+        single = Place(choice.table, choice.columns[0]) if len(choice.columns) == 1 else None
+        return choice.key, None if single is None else numbers.get(single)
 
     predicates, positive = facts["predicate"].to_pylist(), facts["positive"].to_pylist()
     named = {row: _named(predicates[row], of_row) for row, of_row in sorted(choices.items())}
+    read: dict[int, dict[int, tuple[str, int | None]]] = {1: {}, 2: {}}  # position → row → key and space
+    for (row, position), choice in keyed.items():
+        read[position][row] = meant(choice)
     for row, one in named.items():
-        for position, choice in enumerate(one.readings[0], 1):
-            if choice is not None:
-                read[position][row] = meant(choice)
+        for position, taken in enumerate(one.readings[0], 1):
+            if taken is not None:
+                read[position][row] = meant(taken)
     for position, changed in read.items():
         facts = _of_same_things(_read_as(facts, position, changed), position, changed)
     several = {row: one.readings for row, one in named.items() if len(one.readings) > 1}
-    others = _further(facts, {row: several[row] for row in several if positive[row]}, meant)
+    others = _further(facts, _once(facts, {row: several[row] for row in several if positive[row]}, meant), meant)
     denied = {row: _of_likeliest(readings) for row, readings in several.items() if not positive[row]}
     if denied:
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
-    return Entities(facts, others, named)
+    for position in (1, 2):
+        facts = _as_iris(facts, position)
+    return Entities(facts, others, named, keyed)
+
+
+def _once(
+    facts: pa.Table, several: Mapping[int, Sequence[Readings]], meant: Callable[[Choice], tuple[str, int | None]]
+) -> dict[int, Sequence[Readings]]:
+    """Of examples with the same readings, two spellings of one name, the first: it is one example."""
+    columns = [facts[name].to_pylist() for name in ("predicate", "arg1", "arg2")] if several else []
+    first: dict[object, int] = {}
+    for row, readings in several.items():
+        predicate, *given = (column[row] for column in columns)
+        ways = frozenset(
+            tuple(text if one is None else meant(one) for text, one in zip(given, reading, strict=True))
+            for reading in readings
+        )
+        first.setdefault((predicate, ways), row)
+    return {row: several[row] for row in first.values()}
+
+
+def _as_iris(facts: pa.Table, position: int) -> pa.Table:
+    """The facts with IRIs in place of keys, where one example has the IRI of what another has the key of.
+
+    `MusicGroup,1` and `MusicGroup,http://my.org/artist/1` are one example, and `MusicGroup,2` is of the same form.
+    """
+    name, other = f"arg{position}", f"arg{3 - position}"
+    if pc.sum(pc.match_substring(facts[name], "://")).as_py() in (None, 0, facts.num_rows):
+        return facts
+    columns = (facts[column].to_pylist() for column in ("predicate", name, other, SPACES[position - 1]))
+    rows = list(zip(*columns, strict=True))
+    iris = [(row, text) for row, (_, text, _, _) in enumerate(rows) if text is not None and "://" in text]
+    keys: dict[tuple[str, str, str | None], int | None] = {
+        (predicate, text, beside): space
+        for predicate, text, beside, space in rows
+        if text is not None and "://" not in text
+    }
+    starts: dict[str, set[str]] = {}
+    shared: dict[str, set[tuple[str, int | None]]] = {}
+    for row, iri in iris:
+        predicate, _, beside, _ = rows[row]
+        last = _SEGMENT.search(iri)
+        key = last.group() if last else ""
+        starts.setdefault(predicate, set()).add(iri.removesuffix(key))
+        if (twin := (predicate, key, beside)) in keys:
+            shared.setdefault(predicate, set()).add((iri.removesuffix(key), keys[twin]))
+    changed = {
+        row: (next(iter(starts[predicate])) + text, None)
+        for row, (predicate, text, _, space) in enumerate(rows)
+        if len(shared.get(predicate, ())) == 1
+        and len(starts[predicate]) == 1
+        and text is not None
+        and "://" not in text
+        and space in (None, next(iter(shared[predicate]))[1])
+    }
+    return _read_as(facts, position, changed)
 
 
 def _own_key(text: str) -> str:
@@ -242,22 +302,24 @@ def _tables(reading: Readings) -> tuple[str | None, ...]:
 
 
 def with_readings(facts: pa.Table, others: pa.Table) -> pa.Table:
-    """A sample of the facts with all readings of those in it that have several."""
+    """A sample of the facts with all readings of those in it that have several.
+
+    What another example says without doubt is no reading of this one but that very example, and stands once.
+    """
     kept = [name for name in facts.column_names if name in others.column_names]
-    known = {tuple(fact.values()) for fact in facts.to_pylist()} if others.num_rows else set()
+    given = facts.select(kept).to_pylist() if others.num_rows else []
+    known = {tuple(fact.values()) for fact in given}
     told = others.select([*kept, *READ]).to_pylist()
     sampled = {fact["said"] for fact in told if fact["turn"] == 0 and tuple(fact[name] for name in kept) in known}
-    added = [
-        fact
-        for fact in told
-        if fact["said"] in sampled and (fact["turn"] == 0 or tuple(fact[name] for name in kept) not in known)
-    ]
-    firsts = {tuple(fact[name] for name in kept): fact["said"] for fact in added if fact["turn"] == 0}
-    said = [firsts.get(tuple(fact.values())) for fact in facts.to_pylist()] if firsts else [None] * facts.num_rows
-    facts = facts.append_column(READ[0], pa.array(said, pa.int32()))
-    for name in READ[1:]:
-        facts = facts.append_column(name, pa.array([None if one is None else 0 for one in said], pa.int32()))
-    return pa.concat_tables([facts, pa.Table.from_pylist([f for f in added if f["turn"]], facts.schema)])
+    readings = [fact for fact in told if fact["said"] in sampled]
+    firsts = {tuple(fact[name] for name in kept) for fact in readings if fact["turn"] == 0}
+    plain = [tuple(fact.values()) not in firsts for fact in given] if firsts else [True] * facts.num_rows
+    certain = known - firsts
+    added = [f for f in readings if f["turn"] == 0 or tuple(f[name] for name in kept) not in certain]
+    facts = facts.filter(pa.array(plain, pa.bool_()))
+    for name in READ:
+        facts = facts.append_column(name, pa.nulls(facts.num_rows, pa.int32()))
+    return pa.concat_tables([facts, pa.Table.from_pylist(added, facts.schema)])
 
 
 def _read_as(facts: pa.Table, position: int, changed: Mapping[int, tuple[str, int | None]]) -> pa.Table:
@@ -292,34 +354,6 @@ def _changed(facts: pa.Table, name: str, values: Mapping[int, str | int | None])
     return facts.set_column(facts.column_names.index(name), name, pa.array(column, facts.schema.field(name).type))
 
 
-def _of_table(text: str, structure: Structure) -> tuple[str, Place | None] | None:
-    """`customer:17` as the key 17 of the table customer; None if the text does not look so.
-
-    A key of several columns, `line:17/3`, is put together like an IRI, and belongs to no space of single columns.
-    """
-    name, colon, key = text.partition(":")
-    if not colon or not key or key.startswith("//"):
-        return None
-    tables = structure.schema.tables
-    wanted = name.strip()
-    near = [table for table in tables if table.name.lower() == wanted.lower()]
-    table = next((table for table in near if table.name == wanted), near[0] if len(near) == 1 else None)
-    if table is None:
-        close = difflib.get_close_matches(wanted.lower(), [one.name.lower() for one in tables], n=1, cutoff=_CLOSE)
-        if close and _WORD.fullmatch(wanted):
-            raise InputError(f"{text}: the database has no table {wanted}{nearest(wanted, [t.name for t in tables])}")
-        return None
-    own = table.own_key
-    if own is None and key.count("/") != len(table.primary_key) - 1:
-        own = next(iter(table.keys), None)  # beside a primary key of several columns
-    if own is None and not table.primary_key:
-        raise InputError(f"{text}: the table {table.name} has no key to look {key} up by")
-    if own is None and key.count("/") != len(table.primary_key) - 1:
-        columns = "/".join(table.primary_key)
-        raise InputError(f"{text}: the key of {table.name} has several columns; write {table.name}:{columns}")
-    return key.strip(), None if own is None else Place(table.name, own)
-
-
 def _may_be_entity(ontology: Ontology, predicate: str, place: int) -> bool:
     term = ontology.find(predicate)
     return isinstance(term, OntologyClass) or place == 1 or term.kind is not PropertyKind.DATATYPE
@@ -342,127 +376,3 @@ def _only_classes(ontology: Ontology, predicate: str) -> bool:
 def _may_be_name(text: str) -> bool:
     is_number = text.removeprefix("-").replace(".", "", 1).isdecimal()
     return 0 < len(text) <= _LONGEST and not is_number and "://" not in text
-
-
-class _Names:
-    """Which rows the texts of examples name, asked once for all of them.
-
-    One statement for each column of names; and where that leaves texts of several words, one for each table that may
-    hold their parts in two columns, as first and last names are.
-    """
-
-    def __init__(self, structure: Structure, database: Database, texts: Iterable[str]) -> None:
-        self._texts = sorted(texts)
-        self._keys: set[str] = set()  # texts that are keys or links themselves
-        self._found: dict[tuple[str, str], dict[str, list[str]]] = {}  # table and column → name → keys of its rows
-        self._in_two: set[tuple[str, str]] = set()  # those of `_found` that are two columns
-        if not self._texts:
-            return
-        for table in structure.schema.tables:
-            own = table.own_key
-            naming = structure.naming_columns(table) if own else ()
-            linking = [
-                column.name
-                for column in table.columns
-                if column.kind is Kind.TEXT
-                and structure.space(Place(table.name, column.name))
-                and not structure.is_alias(table, column.name)
-            ]
-            for column in (*naming, *linking):
-                rows = self._asked(database, table, column, column if column in linking else own or column)
-                if column in linking:
-                    self._keys.update(rows)
-                elif rows:
-                    self._found[table.name, column] = rows
-        self._views = {table.name for table in structure.schema.tables if table.is_view}
-        tables = (rows for (table, _), rows in self._found.items() if table not in self._views)
-        known = self._keys.union(*tables)
-        if any(_CUT.search(text) for text in self._texts if text not in known):
-            for table in structure.schema.tables:
-                self._find_in_two(database, table, structure)
-
-    def _asked(self, database: Database, table: Table, column: str, key: str) -> dict[str, list[str]]:
-        value, own = (database.dialect.text_of(quote_identifier(name)) for name in (column, key))
-        sql = (
-            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, k FROM ("
-            f"SELECT v, k, row_number() OVER (PARTITION BY v ORDER BY o) AS place FROM ("
-            f"SELECT DISTINCT {value} AS v, {own} AS k, {quote_identifier(key)} AS o "
-            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)) AS d) AS e "
-            f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
-        )
-        found: dict[str, list[str]] = {}
-        for name, one in _rows(database, sql, self._texts):
-            found.setdefault(name, []).append(one)
-        return found
-
-    def _find_in_two(self, database: Database, table: Table, structure: Structure) -> None:
-        """Names whose two parts stand in two columns of a row, with a blank or a comma between."""
-        columns = structure.short_texts(table)
-        if table.own_key is None or len(columns) < 2:
-            return
-        cuts = ((text, cut) for text in self._texts for cut in _CUT.finditer(text))
-        parts = sorted({part for text, cut in cuts for part in (text[: cut.start()], text[cut.end() :])})
-        values = [database.dialect.text_of(quote_identifier(column)) for column in columns]
-        held = " + ".join(f"CASE WHEN {one} IN (SELECT v FROM ruleminer_names) THEN 1 ELSE 0 END" for one in values)
-        key = quote_identifier(table.own_key)
-        sql = (
-            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {database.dialect.text_of(key)}, "
-            f"{', '.join(values)} FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {key}"
-        )
-        wanted = set(self._texts)
-
-        def made(row: Sequence[str | None]) -> Iterator[tuple[str, str]]:
-            """The columns of a row that make a name that is asked for, and that name."""
-            for (first, one), (second, other) in permutations(zip(columns, row, strict=True), 2):
-                for mark in (" ", ", "):
-                    if one and other and f"{one}{mark}{other}" in wanted:
-                        yield f"{first} + {second}", f"{one}{mark}{other}"
-
-        # Common words may stand in very many rows: only those that make a name are kept.
-        for own, *row in _rows(database, sql, parts, lambda found: any(made(found[1:]))):
-            for place, name in made(row):
-                self._in_two.add((table.name, place))
-                keys = self._found.setdefault((table.name, place), {}).setdefault(name, [])
-                if len(keys) < MOST_READINGS:
-                    keys.append(own)
-
-    def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
-        """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
-
-        The likeliest table is that in which most of the examples stand, one that is no view, then that in which most
-        stand once. Nothing is read as a name if most of the texts are keys already.
-        """
-        wanted = set(texts)
-        if len(wanted & self._keys) * 2 > len(wanted):
-            return {}
-
-        def rank(where: tuple[str, str]) -> tuple[float, ...]:
-            rows = self._found[where]
-            standing = [text for text in wanted if text in rows]
-            once = sum(len(rows[text]) == 1 for text in standing)
-            view = where[0] in self._views
-            return -(len(standing) + told[where[0]]), view, -once, -likeness(predicate, where[0])
-
-        found: dict[str, dict[tuple[str, str], Choice]] = {}
-        for table, column in sorted(self._found, key=rank):
-            for text in wanted & self._found[table, column].keys():
-                for key in self._found[table, column][text]:
-                    found.setdefault(text, {}).setdefault(
-                        (table, key), Choice(table, column, key, (table, column) in self._in_two)
-                    )
-        return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
-
-
-def _rows(
-    database: Database,
-    sql: str,
-    texts: Sequence[str],
-    is_wanted: Callable[[tuple[str, ...]], bool] = lambda row: True,
-) -> list[tuple[str, ...]]:
-    """The answer to a statement with texts bound to it; a table that cannot be asked names nothing."""
-    try:
-        return patiently(lambda: [row for row in database.rows(sql, (json.dumps(texts),)) if is_wanted(row)])
-    except ConnectionLostError:
-        raise
-    except DatabaseError:
-        return []

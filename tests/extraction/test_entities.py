@@ -80,6 +80,40 @@ def test_a_mistyped_table_is_told(music: Database) -> None:
         read(music, ("Album", "albun:1"))
 
 
+def test_a_table_that_is_not_there_is_told_though_no_other_is_called_alike(music: Database) -> None:
+    with music:
+        with pytest.raises(InputError, match="nosuch:2: the database has no table nosuch"):
+            read(music, ("Album", "nosuch:2"))
+        _, rows = read(music, ("title", "1", "nosuch:2"), ("Album", "Part 2: Two"))
+    assert rows == [("1", None, "nosuch:2", None), ("Part 2: Two", None, None, None)]
+
+
+def test_a_name_may_stand_behind_its_table(library: Database) -> None:
+    """Lists and kinds have Shows; the table tells which, and of two lists the other readings stay."""
+    with library:
+        structure = learn_structure(library)
+        given = fact_table(Fact("Band", (name,), (None,)) for name in ("kind:Shows", "list:Shows", "Person:Alan Kay"))
+        read = read_entities(given, structure, library, ONTOLOGY)
+    keys = zip(read.facts["arg1"].to_pylist(), read.facts["space1"].to_pylist(), strict=True)
+    assert [(key, structure.spaces[n].name) for key, n in keys] == [("12", "kind"), ("3", "list"), ("43", "person")]
+    assert [(one["arg1"], one["turn"]) for one in read.others.to_pylist()] == [("3", 0), ("4", 1)]
+
+
+def test_a_text_key_behind_its_table_is_a_key_before_it_is_a_name(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "bands.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE label (code VARCHAR PRIMARY KEY, name VARCHAR);
+            CREATE TABLE band (id INTEGER PRIMARY KEY, label VARCHAR REFERENCES label (code));
+            INSERT INTO label VALUES ('ATL', 'Atlantic'), ('EMI', 'ATL'), ('VRG', 'Virgin');
+            INSERT INTO band VALUES (21, 'ATL'), (22, 'EMI'), (23, 'VRG');
+            """
+        )
+    with open_database(str(tmp_path / "bands.duckdb")) as database:
+        _, rows = read(database, ("Band", "label:ATL"), ("Band", "label:Virgin"))
+    assert [row[:2] for row in rows] == [("ATL", "label"), ("VRG", "label")]
+
+
 @pytest.fixture
 def library(tmp_path: Path) -> Database:
     """Lists and kinds share names, two lists are called the same, and people have theirs in two columns."""
@@ -98,7 +132,8 @@ def library(tmp_path: Path) -> Database:
             INSERT INTO album VALUES (31, 'Best of', 22), (32, 'Fragile', 23), (33, 'Best of', 21), (34, 'Goodbye', 21),
                                      (35, 'Mr. Fantasy', 22), (36, 'Relayer', 23), (37, 'Drama', 23), (38, 'Torch', 22);
             INSERT INTO person VALUES (41, 'Ada', 'Byron King', 'London'), (42, 'Alan', 'Turing', 'London'),
-                                      (43, 'Alan', 'Kay', 'Ada'), (44, 'Grace', 'Hopper', 'New York');
+                                      (43, 'Alan', 'Kay', 'Ada'), (44, 'Grace', 'Hopper', 'New York'),
+                                      (45, 'Grace', 'Hopper', 'Bath');
             """
         )
     return open_database(str(tmp_path / "library.duckdb"))
@@ -164,6 +199,33 @@ def test_a_thing_that_is_given_by_key_and_by_name_is_one_example(library: Databa
         extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
     positives = [one["arg1"] for one in read_dataset(tmp_path / "run").facts.to_pylist() if one["positive"]]
     assert sorted(positives) == ["11", "21", "22"]
+
+
+def positives(folder: Path) -> list[str]:
+    return sorted(one["arg1"] for one in read_dataset(folder).facts.to_pylist() if one["positive"])
+
+
+def test_two_spellings_of_one_name_are_one_example_whatever_it_means(library: Database, tmp_path: Path) -> None:
+    """Two people are called so; one of them must not become a fact for each spelling."""
+    with library:
+        names = ("Grace Hopper", "Hopper, Grace", "Alan Kay")
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in names)
+        extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    assert positives(tmp_path / "run") == ["43", "44"]
+
+
+def test_what_is_said_without_doubt_is_not_lost_to_a_name_that_may_mean_it(library: Database, tmp_path: Path) -> None:
+    with library:
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("list:4", "list:3", "list:1", "Shows"))
+        extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    assert positives(tmp_path / "run") == ["1", "3", "4"]
+
+
+def test_a_thing_that_is_given_by_key_and_by_iri_is_one_example(library: Database, tmp_path: Path) -> None:
+    with library:
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("22", f"{EX}band/22", "21", f"{EX}band/23"))
+        extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    assert positives(tmp_path / "run") == [f"{EX}band/{key}" for key in (21, 22, 23)]
 
 
 def test_a_unique_name_is_a_name_and_a_unique_code_that_links_use_is_a_key(tmp_path: Path) -> None:

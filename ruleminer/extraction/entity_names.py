@@ -1,0 +1,190 @@
+"""Which rows of which tables the texts of examples name: `AC/DC` is one row of Artist, by a column that names its rows.
+
+Asked once for all texts: one statement for each column of names; and where that leaves texts of several words, one for
+each table that may hold their parts in two columns, as first and last names are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+from sqlglot import exp
+
+from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.expressions import identifier
+from ruleminer.rules.values import Kind, Place
+from ruleminer.sources.database import Database
+from ruleminer.sources.patience import patiently
+from ruleminer.sources.schema import Table, quote_identifier
+from ruleminer.structure.structure import Structure
+from ruleminer.structure.words import likeness
+
+MOST_READINGS = 8
+"""Rows that one name is taken for."""
+
+_CUT = re.compile(r",? ")  # between the parts of a name
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A row that an argument may stand for."""
+
+    table: str
+    column: str  # or columns, by which it is called so; none where its key is given
+    key: str
+    columns: tuple[str, ...] = ()  # that the key is of
+    in_two: bool = False  # whether it is called so by two columns
+
+    def __str__(self) -> str:
+        return f"{self.table}:{self.key}"
+
+
+class Names:
+    """Which rows some texts name."""
+
+    def __init__(self, structure: Structure, database: Database, texts: Iterable[str]) -> None:
+        self._texts = sorted(texts)
+        self._structure = structure
+        self._keys: set[str] = set()  # texts that are keys or links themselves
+        self._own: dict[Place, dict[str, list[str]]] = {}  # the same by columns
+        self._found: dict[tuple[str, str], dict[str, list[str]]] = {}  # table and column → name → keys of its rows
+        self._in_two: set[tuple[str, str]] = set()  # those of `_found` that are two columns
+        if not self._texts:
+            return
+        for table in structure.schema.tables:
+            own = table.own_key
+            naming = structure.naming_columns(table) if own else ()
+            linking = [
+                column.name
+                for column in table.columns
+                if column.kind is Kind.TEXT
+                and structure.space(Place(table.name, column.name))
+                and not structure.is_alias(table, column.name)
+            ]
+            for column in (*naming, *linking):
+                rows = self._asked(database, table, column, column if column in linking else own or column)
+                if column in linking:
+                    self._keys.update(rows)
+                    self._own[Place(table.name, column)] = rows
+                elif rows:
+                    self._found[table.name, column] = rows
+        self._views = {table.name for table in structure.schema.tables if table.is_view}
+        tables = (rows for (table, _), rows in self._found.items() if table not in self._views)
+        known = self._keys.union(*tables)
+        if any(_CUT.search(text) for text in self._texts if text not in known):
+            for table in structure.schema.tables:
+                self._find_in_two(database, table, structure)
+
+    def _asked(self, database: Database, table: Table, column: str, key: str) -> dict[str, list[str]]:
+        value, own = (self._text(database, table, name) for name in (column, key))
+        sql = (
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, k FROM ("
+            f"SELECT v, k, row_number() OVER (PARTITION BY v ORDER BY o) AS place FROM ("
+            f"SELECT DISTINCT {value} AS v, {own} AS k, {quote_identifier(key)} AS o "
+            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)) AS d) AS e "
+            f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
+        )
+        found: dict[str, list[str]] = {}
+        for name, one in _rows(database, sql, self._texts):
+            found.setdefault(name, []).append(one)
+        return found
+
+    def _text(self, database: Database, table: Table, column: str) -> str:
+        """The text of a column, for looking names up: its lexical form if it is a text."""
+        found = table.type_of(column)
+        if found.kind is not Kind.TEXT:
+            return database.dialect.text_of(quote_identifier(column))
+        return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
+
+    def is_key(self, text: str) -> bool:
+        """Whether a text is a key or a link itself."""
+        return text in self._keys
+
+    def of_table(self, given: Choice) -> tuple[Choice, ...]:
+        """The rows of a table that are called what was taken for a key of it; none if it is one."""
+        if given.key in self._own.get(Place(given.table, given.columns[0]), ()):
+            return ()
+        found: dict[str, Choice] = {}
+        for (table, column), rows in sorted(self._found.items()):
+            for key in rows.get(given.key, ()) if table == given.table else ():
+                found.setdefault(key, self._choice(table, column, key))
+        return tuple(found.values())[:MOST_READINGS]
+
+    def _choice(self, table: str, column: str, key: str) -> Choice:
+        own = self._structure.schema.table(table).own_key
+        return Choice(table, column, key, (own,) if own else (), (table, column) in self._in_two)
+
+    def _find_in_two(self, database: Database, table: Table, structure: Structure) -> None:
+        """Names whose two parts stand in two columns of a row, with a blank or a comma between."""
+        columns = structure.short_texts(table)
+        if table.own_key is None or len(columns) < 2:
+            return
+        cuts = ((text, cut) for text in self._texts for cut in _CUT.finditer(text))
+        parts = sorted({part for text, cut in cuts for part in (text[: cut.start()], text[cut.end() :])})
+        values = [self._text(database, table, column) for column in columns]
+        held = " + ".join(f"CASE WHEN {one} IN (SELECT v FROM ruleminer_names) THEN 1 ELSE 0 END" for one in values)
+        key, own = quote_identifier(table.own_key), self._text(database, table, table.own_key)
+        sql = (
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {own}, {', '.join(values)} "
+            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {key}"
+        )
+        wanted = set(self._texts)
+
+        def made(row: Sequence[str | None]) -> Iterator[tuple[str, str]]:
+            """The columns of a row that make a name that is asked for, and that name."""
+            for (first, one), (second, other) in permutations(zip(columns, row, strict=True), 2):
+                for mark in (" ", ", "):
+                    if one and other and f"{one}{mark}{other}" in wanted:
+                        yield f"{first} + {second}", f"{one}{mark}{other}"
+
+        # Common words may stand in very many rows: only those that make a name are kept.
+        for own, *row in _rows(database, sql, parts, lambda found: any(made(found[1:]))):
+            for place, name in made(row):
+                self._in_two.add((table.name, place))
+                keys = self._found.setdefault((table.name, place), {}).setdefault(name, [])
+                if len(keys) < MOST_READINGS:
+                    keys.append(own)
+
+    def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
+        """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
+
+        The likeliest table is that in which most of the examples stand, one that is no view, then that in which most
+        stand once. Nothing is read as a name if most of the texts are keys already.
+        """
+        wanted = set(texts)
+        if len(wanted & self._keys) * 2 > len(wanted):
+            return {}
+
+        def rank(where: tuple[str, str]) -> tuple[float, ...]:
+            rows = self._found[where]
+            standing = [text for text in wanted if text in rows]
+            once = sum(len(rows[text]) == 1 for text in standing)
+            view = where[0] in self._views
+            return -(len(standing) + told[where[0]]), view, -once, -likeness(predicate, where[0])
+
+        found: dict[str, dict[tuple[str, str], Choice]] = {}
+        for table, column in sorted(self._found, key=rank):
+            for text in wanted & self._found[table, column].keys():
+                for key in self._found[table, column][text]:
+                    found.setdefault(text, {}).setdefault((table, key), self._choice(table, column, key))
+        return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
+
+
+def _rows(
+    database: Database,
+    sql: str,
+    texts: Sequence[str],
+    is_wanted: Callable[[tuple[str, ...]], bool] = lambda row: True,
+) -> list[tuple[str, ...]]:
+    """The answer to a statement with texts bound to it; a table that cannot be asked names nothing."""
+    try:
+        return patiently(lambda: [row for row in database.rows(sql, (json.dumps(texts),)) if is_wanted(row)])
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return []
