@@ -376,10 +376,12 @@ def fact_check_tables(check: FactCheck) -> list[RichTable | str]:
 
     rows = (
         (one.predicate, f"{one.derived}/{one.positives}", f"{one.derived_negatives}/{one.negatives}",
-         shown(one.missed), shown(one.wrong))
+         ", ".join(one.things[:3]), shown(one.missed), shown(one.wrong))
         for one in check.predicates
     )  # fmt: skip
-    headings = ("predicate", "positives derived", "negatives derived", "not derived, such as", "wrong, such as")
+    headings = (
+        *("predicate", "positives derived", "negatives derived", "things by", "not derived, such as", "wrong, such as"),
+    )
     good = sum(one.passes for one in check.predicates)
     return [
         table(f"{check.mapping} · reasoning: {check.reasoning}", headings, rows),

@@ -30,7 +30,7 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
-from ruleminer.proposals.identity import compound_root, entity_arguments, entity_key, spells_iri
+from ruleminer.proposals.identity import entity_arguments, entity_key, spells_iri
 from ruleminer.proposals.pool import Pool, dataset_pools
 from ruleminer.proposals.request import MIN_CONFIDENCE
 from ruleminer.proposals.stage import is_mapped
@@ -39,6 +39,7 @@ from ruleminer.rules.values import Concat, Kind, Rule
 from ruleminer.sources.data_folder import data_folder
 from ruleminer.sources.database import open_database
 from ruleminer.structure.files import read_structure
+from ruleminer.structure.spaces import compound_root
 from ruleminer.structure.structure import learn_structure
 
 NUMBERS = (1, 2, 5, 10)

@@ -18,11 +18,11 @@ from sqlglot.errors import SqlglotError
 
 from ruleminer.bench.real_problem import Problem
 from ruleminer.errors import InputError
-from ruleminer.proposals.identity import compound_root
 from ruleminer.rules.lexical import lexical_form, number_form
 from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Table, quote_identifier
+from ruleminer.structure.spaces import compound_root
 from ruleminer.structure.structure import Structure
 
 DRAWS = ("people", "random")

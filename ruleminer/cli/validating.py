@@ -26,7 +26,13 @@ from ruleminer.errors import InputError
     "ruleminer validate --mapping mapping.ttl --examples facts.csv --ontology shop.ttl --db shop.sqlite"
 )
 def validate(
-    mapping: Annotated[Path, typer.Option(help="An R2RML mapping, ours or another tool's; or a run's folder.")],
+    given: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="MAPPING", help="An R2RML mapping, ours or another tool's; or a run's folder. Or say --mapping."
+        ),
+    ] = None,
+    mapping: Annotated[Path | None, typer.Option(help="The mapping or run.", show_default="MAPPING")] = None,
     scenario: Annotated[Path | None, typer.Option(help="A scenario folder with query pairs.")] = None,
     examples: Annotated[
         list[Path] | None,
@@ -59,7 +65,9 @@ def validate(
     from ruleminer.validation.triple_files import mapping_file
     from ruleminer.validation.validate import validate_mapping
 
-    db, mapping = with_role(db, role), mapping_file(mapping)
+    if (given is not None and mapping is not None) or (named := given or mapping) is None:
+        raise InputError("name the mapping: a file or a run, as in ruleminer validate RUN, or with --mapping, not both")
+    db, mapping = with_role(db, role), mapping_file(named)
     if (scenario is None) == (not examples):
         raise InputError("say what to hold the mapping against: --scenario FOLDER or --examples FILE, one of the two")
     with terminal.progress_bars(quiet or as_json) as progress:

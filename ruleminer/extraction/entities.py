@@ -81,7 +81,9 @@ class Entities:
                 if choice is None:
                     continue
                 read.setdefault((one.predicate, place, f"{choice.table}.{choice.column}"), set()).add(text)
-                others = dict.fromkeys(str(other[place - 1]) for other in one.readings if other[place - 1] != choice)
+                others = dict.fromkeys(
+                    str(other[place - 1] or text) for other in one.readings if other[place - 1] != choice
+                )
                 if others:
                     told = {"text": text, "read_as": str(choice), "others": list(others)}
                     doubtful[one.predicate, place, text] = {"predicate": one.predicate, "argument": place, **told}
@@ -130,7 +132,7 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
             waiting.setdefault((predicate, position), []).append((row, text))
     looked_up = {text for rows in waiting.values() for _, text in rows} | {choice.key for *_, choice in asked}
     names = Names(structure, database, looked_up)
-    choices: dict[int, dict[int, tuple[str, tuple[Choice, ...]]]] = {}  # row → position → text and what it may be
+    choices: dict[int, dict[int, tuple[str, tuple[Choice | None, ...]]]] = {}  # row → position → text, what it may be
     for row, position, text, choice in asked:
         if found := names.of_table(choice):
             choices.setdefault(row, {})[position] = text, found
@@ -230,19 +232,22 @@ def _own_key(text: str) -> str:
 
 
 def _of_others(
-    found: Mapping[str, tuple[Choice, ...]], rows: Sequence[tuple[str, str]]
-) -> dict[str, tuple[Choice, ...]]:
+    found: Mapping[str, tuple[Choice | None, ...]], rows: Sequence[tuple[str, str]]
+) -> dict[str, tuple[Choice | None, ...]]:
     """What objects may be, without tables in which two columns make them the names of the very subjects, row by row.
 
     Nothing is related to itself by its own name: `contact(103, "Carine Schmitt")` tells the text in its row.
     """
     itself: dict[str, list[bool]] = {}
     for text, subject in rows:
-        for table in {choice.table for choice in found.get(text, ()) if choice.in_two}:
-            keys = {choice.key for choice in found[text] if choice.table == table}
+        choices = [choice for choice in found.get(text, ()) if choice is not None]
+        for table in {choice.table for choice in choices if choice.in_two}:
+            keys = {choice.key for choice in choices if choice.table == table}
             itself.setdefault(table, []).append(subject in keys)
     left_out = {table for table, same in itself.items() if all(same)}
-    return {text: tuple(one for one in some if one.table not in left_out) for text, some in found.items()}
+    return {
+        text: tuple(one for one in some if one is None or one.table not in left_out) for text, some in found.items()
+    }
 
 
 def _of_same_things(facts: pa.Table, position: int, read: Mapping[int, tuple[str, int | None]]) -> pa.Table:
@@ -266,7 +271,7 @@ def _of_same_things(facts: pa.Table, position: int, read: Mapping[int, tuple[str
     return _read_as(facts, position, same)
 
 
-def _named(predicate: str, of_row: Mapping[int, tuple[str, tuple[Choice, ...]]]) -> Named:
+def _named(predicate: str, of_row: Mapping[int, tuple[str, tuple[Choice | None, ...]]]) -> Named:
     """An example with the combinations of what its arguments may be."""
     ways = [of_row[place][1] or (None,) if place in of_row else (None,) for place in (1, 2)]
     texts = tuple(of_row[place][0] if place in of_row else None for place in (1, 2))

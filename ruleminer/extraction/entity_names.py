@@ -150,11 +150,11 @@ class Names:
                 if len(keys) < MOST_READINGS:
                     keys.append(own)
 
-    def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice, ...]]:
+    def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice | None, ...]]:
         """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
 
         The likeliest table is that in which most of the examples stand, one that is no view, then that in which most
-        stand once. Nothing is read as a name if most of the texts are keys already.
+        stand once. Nothing is read as a name if most of the texts are keys already; one that is a key may stay it.
         """
         wanted = set(texts)
         if len(wanted & self._keys) * 2 > len(wanted):
@@ -172,7 +172,10 @@ class Names:
             for text in wanted & self._found[table, column].keys():
                 for key in self._found[table, column][text]:
                     found.setdefault(text, {}).setdefault((table, key), self._choice(table, column, key))
-        return {text: tuple(ways.values())[:MOST_READINGS] for text, ways in found.items()}
+        return {
+            text: (*((None,) if text in self._keys else ()), *tuple(ways.values())[:MOST_READINGS])
+            for text, ways in found.items()
+        }
 
 
 def _rows(

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
-from ruleminer.proposals.identity import compound_root
 from ruleminer.rules.literals import constant_sql
 from ruleminer.rules.values import Constant, Place, Rule, Variable
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import quote_identifier
+from ruleminer.structure.spaces import compound_root
 from ruleminer.structure.structure import Structure
 
 Floats = NDArray[np.float32]

@@ -20,6 +20,7 @@ from ruleminer.rules.mapping import Iri, Literal, TripleRule, iri_safe, is_absol
 from ruleminer.rules.mapping import Mapping as RuleMapping
 from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.sources.schema import Schema, Table
+from ruleminer.structure.spaces import compound_root
 from ruleminer.structure.structure import Structure
 
 HOLE = "{}"
@@ -280,25 +281,6 @@ def entity_key(rule: Rule, variable: Variable, structure: Structure) -> tuple[Ke
     root = compound_root(columns, structure.schema)
     order = sorted(range(len(parts)), key=lambda i: root[i])
     return tuple(root[i] for i in order), tuple(parts[i] for i in order)
-
-
-def compound_root(columns: Sequence[Place], schema: Schema) -> list[Place]:
-    """Where the columns of a compound key lead in the end, one by one."""
-    seen = {tuple(columns)}
-    current = list(columns)
-    while len({place.table for place in current}) == 1 and current[0].table in schema:
-        names = [place.column for place in current]
-        for link in schema.table(current[0].table).foreign_keys:
-            if len(link.columns) > 1 and sorted(link.columns) == sorted(names):
-                ends = dict(zip(link.columns, link.referenced, strict=True))
-                current = [Place(link.table, ends[name]) for name in names]
-                break
-        else:
-            break
-        if tuple(current) in seen:
-            break
-        seen.add(tuple(current))
-    return current
 
 
 def spells_iri(rule: Rule, variable: Variable) -> bool:

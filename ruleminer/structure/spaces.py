@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -86,3 +86,22 @@ def spaces_of(schema: Schema) -> tuple[Space, ...]:
         key = min(group, key=lambda place: (place in leads, -ends.get(place, 0), place))
         spaces.append(Space(key, (key, *sorted(place for place in group if place != key))))
     return tuple(sorted(spaces, key=lambda space: space.key))
+
+
+def compound_root(columns: Sequence[Place], schema: Schema) -> list[Place]:
+    """Where the columns of a compound key lead in the end, one by one."""
+    seen = {tuple(columns)}
+    current = list(columns)
+    while len({place.table for place in current}) == 1 and current[0].table in schema:
+        names = [place.column for place in current]
+        for link in schema.table(current[0].table).foreign_keys:
+            if len(link.columns) > 1 and sorted(link.columns) == sorted(names):
+                ends = dict(zip(link.columns, link.referenced, strict=True))
+                current = [Place(link.table, ends[name]) for name in names]
+                break
+        else:
+            break
+        if tuple(current) in seen:
+            break
+        seen.add(tuple(current))
+    return current

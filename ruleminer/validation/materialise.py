@@ -46,8 +46,12 @@ Quad = tuple[str, str, str, str]
 
 @dataclass
 class Tally:
-    """What happened on the way: rows read, maps that could not be run, and terms that could not be made, by cause."""
+    """What happened on the way: rows read, maps that could not be run, and terms that could not be made, by cause.
 
+    `running` is the map whose triples come now.
+    """
+
+    running: TriplesMap | None = None
     rows: int = 0
     problems: list[str] = field(default_factory=list)
     data_errors: Counter[str] = field(default_factory=Counter)
@@ -64,6 +68,7 @@ def materialise(
     """The quads of a mapping. A map that the database refuses is an error, or, with `skip_broken`, a problem told."""
     tally = tally if tally is not None else Tally()
     for number, triples_map in enumerate(mapping.maps, 1):
+        tally.running = triples_map
         try:
             yield from _Runner(mapping, triples_map, database, tally).quads()
         except ConnectionLostError:

@@ -1,8 +1,9 @@
 """A mapping held against the user's own facts: which of those that hold it derives, and which of those that do not.
 
-An argument that is an IRI is compared as it stands. A key (`17`, `customer:17`) or a name (`AC/DC`) is compared with
-the last part of the triple's IRI, percent-decoded, which is where mappings put keys. Values are compared as texts,
-numbers and times in any notation; a day is its midnight.
+Examples are read as extraction reads them. An argument that is an IRI is compared as it stands. `customer:17` and
+`AC/DC` are entities, a key in a space, and compared with the entities that the mapping's IRIs stand for
+(`made_things.py`); a bare key, of which nobody says the table, with their keys. Values are compared as texts, numbers
+and times in any notation; a day is its midnight.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,13 +19,16 @@ import pyarrow as pa
 from pyoxigraph import RdfFormat, parse
 
 from ruleminer.errors import InputError
-from ruleminer.extraction.entities import Choice, read_entities
+from ruleminer.extraction.entities import SPACES, Entities, read_entities
+from ruleminer.extraction.entity_names import Choice
 from ruleminer.problem.examples import read_examples
 from ruleminer.problem.facts import Fact, facts_of
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, read_ontology
 from ruleminer.progress import Progress, silent
+from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database, using
-from ruleminer.structure.structure import learn_structure
+from ruleminer.structure.structure import Structure, learn_structure
+from ruleminer.validation.made_things import MadeThings, Thing, key_text, thing_of
 from ruleminer.validation.materialise import Quad, Tally, materialise
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.reasoning import Reasoner, read_reasoner
@@ -38,7 +42,10 @@ _LAST = re.compile(r"[^/#=:]+$")
 
 @dataclass(frozen=True, slots=True)
 class PredicateCheck:
-    """How a predicate's facts fared; `missed` and `wrong` are a few positives not derived and negatives derived."""
+    """How a predicate's facts fared; `missed` and `wrong` are a few positives not derived and negatives derived.
+
+    `things` are the columns that the mapping takes the keys of its subjects from.
+    """
 
     predicate: str
     positives: int
@@ -47,6 +54,7 @@ class PredicateCheck:
     derived_negatives: int
     missed: tuple[tuple[str, ...], ...] = ()
     wrong: tuple[tuple[str, ...], ...] = ()
+    things: tuple[str, ...] = ()
 
     @property
     def passes(self) -> bool:
@@ -90,56 +98,141 @@ def check_facts(
         facts = list(facts_of(read.facts))
         if not facts:
             raise InputError("there is no example to check the mapping with")
-        readings = _readings(read.facts, facts, terms, database)
+        wanted = _Wanted(terms)
+        structure = wanted.read(read.facts, facts, database)
+        made = MadeThings(document, database, structure)
         quads = materialise(document, database, tally, skip_broken=True, progress=progress)
-        derived = _derived(quads, facts, readings, terms, reasoner)
+        wanted.look_for(quads, made, tally, reasoner)
         shown = database.safe_url
     if len(tally.problems) == len(document.maps):
         raise InputError(tally.problems[0])
-    return FactCheck(str(mapping), shown, reasoning, tuple(_checks(facts, derived)), (*read.notes, *tally.problems))
+    notes = (*read.notes, *tally.problems, *wanted.notes())
+    return FactCheck(str(mapping), shown, reasoning, tuple(wanted.checks(facts)), notes)
 
 
-def _readings(table: pa.Table, facts: Sequence[Fact], ontology: Ontology, database: Database) -> list[tuple[Fact, ...]]:
-    """All readings of the facts, with keys in place of `customer:17` and `AC/DC`, as extraction reads them."""
-    first = (fact.arguments[0] for fact in facts)
-    second = (fact.arguments[1] for fact in facts if len(fact.arguments) > 1 and _leads_on(ontology, fact.predicate))
-    if all(_is_iri(text) or text.isdecimal() for text in (*first, *second)):
-        return [(fact,) for fact in facts]
-    read = read_entities(table, learn_structure(database), database, ontology)
-    found: list[tuple[Fact, ...]] = []
-    for row, fact in enumerate(islice(facts_of(read.facts), len(facts))):  # further rows are readings of these
-        several = read.named[row].readings if row in read.named else ()
-        keys = (tuple(map(_key, fact.arguments, choices)) for choices in several)
-        found.append((fact, *(replace(fact, arguments=arguments) for arguments in keys)))
-    return found
+Form = tuple[str, str | Thing]
+"""What an argument is looked up by: an IRI, a thing, a bare text (a key or a value), a value; or the key of a thing of
+which the mapping does not tell the table."""
 
 
-def _key(text: str, choice: Choice | None) -> str:
-    return text if choice is None else choice.key
+class _Wanted:
+    """The facts to look for among triples, by all forms of their arguments, and which were found."""
+
+    def __init__(self, ontology: Ontology) -> None:
+        self._ontology = ontology
+        self._places: dict[str, dict[tuple[Form, ...], set[int]]] = {}  # by term as N-Triples
+        self._found: set[int] = set()
+        self._things: dict[str, set[str]] = {}
+        self._unknown: set[str] = set()  # triples maps whose things were compared by their keys alone
+
+    def read(self, table: pa.Table, facts: Sequence[Fact], database: Database) -> Structure | None:
+        """Read the examples; the structure is learnt only if some name a table or a thing."""
+        structure, entities = None, None
+        if any(_names_things(fact, self._ontology) for fact in facts):
+            structure = learn_structure(database)
+            entities = read_entities(table, structure, database, self._ontology)
+        spaces = [entities.facts[name].to_pylist() for name in SPACES] if entities else []
+        texts = [entities.facts[name].to_pylist() for name in ("arg1", "arg2")] if entities else []
+        for row, fact in enumerate(facts):
+            places = self._places.setdefault(f"<{self._ontology.find(fact.predicate).iri}>", {})
+            for reading in _readings(entities, row, fact):
+                forms: list[list[Form]] = []
+                for number, (text, choice) in enumerate(zip(fact.arguments, reading, strict=True)):
+                    own = list(_given(text)) if choice is None else list(_chosen(text, choice, structure))
+                    if choice is None and entities is not None and structure is not None:
+                        space = spaces[number][row]
+                        if space is not None:  # another example tells the table of this key
+                            own = list(_of_space(text, structure.spaces[space].key, structure))
+                        elif texts[number][row] != text:
+                            own += _given(texts[number][row])
+                    forms.append(own)
+                for key in product(*forms):
+                    places.setdefault(key, set()).add(row)
+        return structure
+
+    def look_for(self, quads: Iterable[Quad], made: MadeThings, tally: Tally, reasoner: Reasoner) -> None:
+        """Find the facts that some triple says, or that follow from one."""
+        for subject, predicate, value, _ in quads:
+            told: dict[str, tuple[Form, ...]] = {}
+            for one in ((subject, predicate, value), *reasoner.consequences(subject, predicate, value)):
+                term, ends = (one[2], one[:1]) if one[1] == RDF_TYPE else (one[1], (one[0], one[2]))
+                if (places := self._places.get(term)) is None:
+                    continue
+                for end in ends:
+                    if end not in told:
+                        told[end] = tuple(self._forms(end, end == subject, predicate, term, made, tally))
+                for key in product(*(told[end] for end in ends)):
+                    if rows := places.get(key):
+                        self._found |= rows
+                        if any(kind == _UNKNOWN for kind, _ in key) and tally.running is not None:
+                            self._unknown.add(tally.running.name)
+
+    def _forms(
+        self, end: str, is_subject: bool, predicate: str, term: str, made: MadeThings, tally: Tally
+    ) -> Iterator[Form]:
+        if not end.startswith("<") or tally.running is None:
+            yield from ((kind, text) for text in _literal_forms(end) for kind in (_TEXT, _VALUE))
+            return
+        iri = end[1:-1]
+        yield _IRI, iri
+        maker = made.subject(tally.running) if is_subject else made.object(tally.running, predicate, iri)
+        if maker is None:
+            return
+        if is_subject:
+            self._things.setdefault(term, set()).update(maker.columns)
+        texts = list(dict.fromkeys(made.texts(maker, iri)))
+        yield from ((_TEXT, text) for text in texts)
+        yield from ((_THING, thing) for thing in made.things(maker, iri))
+        if made.is_unknown(maker):
+            yield from ((_UNKNOWN, text) for text in texts)
+
+    def checks(self, facts: Sequence[Fact]) -> Iterator[PredicateCheck]:
+        """How the facts of each predicate fared."""
+        for one in _checks(facts, self._found):
+            things = self._things.get(f"<{self._ontology.find(one.predicate).iri}>", ())
+            yield replace(one, things=tuple(sorted(things)))
+
+    def notes(self) -> Iterator[str]:
+        """What could not be compared as it should."""
+        for name in sorted(self._unknown):
+            yield f"triples map {name}: its query does not tell which table its things are of; compared by keys alone"
 
 
-def _derived(
-    quads: Iterable[Quad],
-    facts: Sequence[Fact],
-    readings: Sequence[Sequence[Fact]],
-    ontology: Ontology,
-    reasoner: Reasoner,
-) -> set[int]:
-    """The places of the facts that some triple says, as they were given or as they were read."""
-    wanted: dict[str, dict[tuple[str, ...], set[int]]] = {}
-    for place, (given, read) in enumerate(zip(facts, readings, strict=True)):
-        term = f"<{ontology.find(given.predicate).iri}>"
-        for fact in (given, *read):
-            key = tuple(text if _is_iri(text) else comparable(text) for text in fact.arguments)
-            wanted.setdefault(term, {}).setdefault(key, set()).add(place)
-    found: set[int] = set()
-    for subject, predicate, value, _ in quads:
-        for one in ((subject, predicate, value), *reasoner.consequences(subject, predicate, value)):
-            term, ends = (one[2], one[:1]) if one[1] == RDF_TYPE else (one[1], (one[0], one[2]))
-            if (keys := wanted.get(term)) is not None:
-                for key in product(*map(_forms, ends)):
-                    found |= keys.get(key, set())
-    return found
+_IRI, _THING, _TEXT, _VALUE, _UNKNOWN = "iri", "thing", "text", "value", "unknown"
+
+
+def _readings(entities: Entities | None, row: int, fact: Fact) -> Iterator[tuple[Choice | None, ...]]:
+    if entities is None:
+        yield (None,) * len(fact.arguments)
+    else:
+        yield from (reading[: len(fact.arguments)] for reading in entities.meanings(row, fact.positive))
+
+
+def _given(text: str) -> Iterator[Form]:
+    yield (_IRI, text) if _is_iri(text) else (_TEXT, key_text(text))
+
+
+def _chosen(text: str, choice: Choice, structure: Structure | None) -> Iterator[Form]:
+    """A row, by its key and by what it is called; the text itself may be the value of a triple, but no key in one."""
+    assert structure is not None
+    values = choice.key.split("/") if len(choice.columns) > 1 else [choice.key]
+    yield _THING, thing_of([Place(choice.table, column) for column in choice.columns], values, structure)
+    if choice.column and not choice.in_two:
+        called = text.partition(":")[2].strip() if text.lower().startswith(f"{choice.table.lower()}:") else text
+        yield _THING, thing_of([Place(choice.table, choice.column)], [called], structure)
+    yield _UNKNOWN, key_text(choice.key)
+    yield _VALUE, key_text(text)
+
+
+def _of_space(text: str, key: Place, structure: Structure) -> Iterator[Form]:
+    yield _THING, thing_of([key], [text], structure)
+    yield _UNKNOWN, key_text(text)
+
+
+def _names_things(fact: Fact, ontology: Ontology) -> bool:
+    """Whether some argument of a fact may be `table:key`, several columns or a name: neither an IRI nor a number."""
+    entities = fact.arguments if _leads_on(ontology, fact.predicate) else fact.arguments[:1]
+    return any(not _is_iri(text) and not text.isdecimal() for text in entities)
 
 
 def iri_forms(iri: str) -> tuple[str, ...]:
@@ -148,16 +241,14 @@ def iri_forms(iri: str) -> tuple[str, ...]:
     return (iri,) if last is None else (iri, comparable(unquote(last.group())))
 
 
-def _forms(term: str) -> Iterator[str]:
-    """What an argument may be written as to mean this term of N-Triples."""
-    if term.startswith("<"):
-        yield from iri_forms(term[1:-1])
-    elif term.startswith('"'):
+def _literal_forms(term: str) -> Iterator[str]:
+    """What an argument may be written as to mean this value of N-Triples."""
+    if term.startswith('"'):
         text = term[1 : term.rindex('"')]
         if "\\" in text:  # escapes are left to somebody who knows them all
             (triple,) = parse(f"<x:s> <x:p> {term} .".encode(), RdfFormat.N_TRIPLES)
             text = triple.object.value
-        yield (key := comparable(text))
+        yield (key := comparable(text.rstrip(" ")))
         if term.endswith(_DATE_TIME) and key.endswith(MIDNIGHT):  # a day, under the ontology's datatype
             yield key.removesuffix(MIDNIGHT)
         elif term.endswith(_DATE):

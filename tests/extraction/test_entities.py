@@ -243,6 +243,33 @@ def test_a_unique_name_is_a_name_and_a_unique_code_that_links_use_is_a_key(tmp_p
     assert rows == [("EMI", None, "23", "band"), ("ATL", None, "21", "band")]
 
 
+def test_a_text_that_is_a_key_may_stay_it_though_something_else_is_called_so(tmp_path: Path) -> None:
+    """CA is California, and the key of Canada."""
+    with duckdb.connect(tmp_path / "states.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE country (code VARCHAR PRIMARY KEY, name VARCHAR);
+            CREATE TABLE state (id INTEGER PRIMARY KEY, code VARCHAR, name VARCHAR, country VARCHAR REFERENCES country);
+            INSERT INTO country VALUES ('CA', 'Canada'), ('US', 'United States'), ('FR', 'France');
+            INSERT INTO state VALUES (1, 'ALB', 'Alberta', 'CA'), (2, 'AK', 'Alaska', 'US'),
+                                     (3, 'CA', 'California', 'US');
+            """
+        )
+    with open_database(str(tmp_path / "states.duckdb")) as database:
+        facts = [("by", "Alberta", "CA"), ("by", "Alaska", "United States")]
+        _, rows = read(database, *facts)
+        assert rows == [("1", "state", "CA", None), ("2", "state", "US", "country")]
+        extract(
+            database,
+            fact_table(Fact(name, (one, other), (None, None)) for name, one, other in facts),
+            read_templates(),
+            tmp_path / "run",
+            ontology=ONTOLOGY,
+        )
+    kept = [one for one in read_dataset(tmp_path / "run").facts.to_pylist() if one["positive"]]
+    assert sorted((one["arg1"], one["arg2"]) for one in kept) == [("1", "CA"), ("2", "US")]
+
+
 def test_a_text_made_of_two_columns_of_the_subject_is_no_name_of_it(library: Database) -> None:
     contacts = [
         ("by", "41", "Ada Byron King"),

@@ -106,10 +106,13 @@ def test_what_follows_is_derived_too(run: Run, shop: Path) -> None:
 
 
 def test_a_mapping_is_held_against_one_thing(run: Run, shop: Path) -> None:
-    for words in ((), ("--scenario", "s", "--examples", "facts.csv")):
-        result = run("validate", "--mapping", "mapping.ttl", *words)
+    for options in ((), ("--scenario", "s", "--examples", "facts.csv")):
+        result = run("validate", "--mapping", "mapping.ttl", *options)
         assert result.code == 2
         assert "--scenario FOLDER or --examples FILE" in result.err
+    for given in ((), ("mapping.ttl", "--mapping", "mapping.ttl")):
+        assert "name the mapping: a file or a run" in run("validate", *given, "--examples", "facts.csv").err
+    assert "needs --ontology" in run("validate", "mapping.ttl", "--examples", "facts.csv").err
     assert "needs --ontology" in run("validate", "--mapping", "mapping.ttl", "--examples", "facts.csv").err
 
 
@@ -120,3 +123,82 @@ def test_a_counter_example_by_a_name_that_several_rows_have_is_held_against_all(
     made.close()
     _, found = check(run, shop, "predicate,arg1,arg2,label\nCustomer,Bob,,+\nCustomer,Di,,-\n")
     assert found["Customer"][2:] == (1, 1)
+
+
+WRONG_TABLE = """
+@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://shop#> .
+<#O> rr:logicalTable [ rr:tableName "orders" ] ;
+  rr:subjectMap [ rr:template "http://e.x/c/{id}" ; rr:class :Customer ] ;
+  rr:predicateObjectMap [ rr:predicate :by ; rr:objectMap [ rr:template "http://e.x/o/{id}" ] ] .
+"""
+
+
+def test_things_of_another_table_are_others_though_their_keys_and_iris_are_alike(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "shop.sqlite") as made:
+        made.executemany("INSERT INTO orders VALUES (?, ?, ?)", [(1, 1, 1), (2, 3, 1)])
+    made.close()
+    facts = "predicate,arg1,arg2,label\nCustomer,customer:1,,+\nCustomer,Bob,,+\nCustomer,orders:2,,-\nby,7,Bob,-\n"
+    assert check(run, shop, facts) == (0, {"Customer": (2, 2, 1, 0), "by": (0, 0, 1, 0)})
+    (shop / "mapping.ttl").write_text(WRONG_TABLE, "utf-8")
+    assert check(run, shop, facts)[1]["Customer"] == (2, 0, 1, 1)
+    told = json.loads(run(*words(shop, "predicate,arg1\nCustomer,1\n"), "--json").out)
+    assert told["predicates"][0]["things"] == ["orders.id"]  # a bare key tells no table: this is what was looked at
+
+
+def words(shop: Path, facts: str) -> tuple[str, ...]:
+    (shop / "facts.csv").write_text(facts, "utf-8")
+    return (*("validate", "--mapping", "mapping.ttl", "--examples", "facts.csv"), "--ontology", "shop.ttl", "--db",
+            "shop.sqlite")  # fmt: skip
+
+
+QUERIES = """
+@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://shop#> .
+<#C> rr:logicalTable [ rr:sqlQuery '''SELECT k AS "key" FROM (SELECT o.customer AS k FROM orders o
+                                      UNION SELECT id FROM customer) u''' ] ;
+  rr:subjectMap [ rr:template "http://e.x/c/{\\"key\\"}" ; rr:class :Customer ] .
+<#O> rr:logicalTable [ rr:sqlQuery '''SELECT CAST(o.id AS TEXT) AS a, c.id AS b
+                                      FROM orders o JOIN customer c ON c.id = o.customer''' ] ;
+  rr:subjectMap [ rr:template "http://e.x/o/{a}" ; rr:class :Order ] ;
+  rr:predicateObjectMap [ rr:predicate :by ; rr:objectMap [ rr:template "http://e.x/c/{b}" ] ] .
+"""
+
+
+def test_columns_of_queries_are_followed_to_their_tables(run: Run, shop: Path) -> None:
+    (shop / "mapping.ttl").write_text(QUERIES, "utf-8")
+    facts = (
+        "predicate,arg1,arg2,label\nCustomer,customer:3,,+\nCustomer,orders:7,,-\nOrder,orders:7,,+\n"
+        "Order,customer:1,,-\nby,orders:7,customer:1,+\nby,8,Bob,+\nby,8,customer:1,-\n"
+    )
+    assert check(run, shop, facts) == (0, {"Customer": (1, 1, 1, 0), "Order": (1, 1, 1, 0), "by": (2, 2, 1, 0)})
+
+
+def test_a_thing_whose_table_cannot_be_told_is_compared_by_its_key_and_that_is_told(run: Run, shop: Path) -> None:
+    query = "SELECT 1 AS a UNION SELECT 2"
+    (shop / "mapping.ttl").write_text(
+        "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://shop#> . "
+        f'<#C> rr:logicalTable [ rr:sqlQuery "{query}" ] ; '
+        'rr:subjectMap [ rr:template "http://e.x/c/{a}" ; rr:class :Customer ] .',
+        "utf-8",
+    )
+    result = run(*words(shop, "predicate,arg1,arg2\nCustomer,customer:1,\n"))
+    assert result.code == 0
+    assert "its query does not tell which table its things are of" in result.out
+
+
+def test_a_key_of_several_columns_is_one_key_in_whichever_order_the_iris_have_it(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "shop.sqlite") as made:
+        made.execute("CREATE TABLE line (orders INT, pos INT, what TEXT, PRIMARY KEY (orders, pos))")
+        made.executemany("INSERT INTO line VALUES (?, ?, ?)", [(7, 1, "a"), (7, 2, "b"), (8, 3, "c")])
+    made.close()
+    (shop / "shop.ttl").write_text(ONTOLOGY + ":Line a owl:Class . :what a owl:DatatypeProperty .", "utf-8")
+    lines = (
+        '<#L> rr:logicalTable [ rr:tableName "line" ] ; rr:subjectMap [ '
+        'rr:template "http://e.x/l/{pos}/{orders}" ; rr:class :Line ] ; '
+        'rr:predicateObjectMap [ rr:predicate :what ; rr:objectMap [ rr:column "what" ] ] .'
+    )
+    (shop / "mapping.ttl").write_text(MAPPING + lines, "utf-8")
+    facts = (
+        "predicate,arg1,arg2,label\nLine,line:7/2,,+\nLine,8/3,,+\nLine,line:8/2,,-\nLine,line:2/7,,-\n"
+        "what,line:7/1,a,+\nwhat,7/2,b,+\nwhat,line:8/3,b,-\n"
+    )
+    assert check(run, shop, facts) == (0, {"Line": (2, 2, 2, 0), "what": (2, 2, 1, 0)})

@@ -1,0 +1,157 @@
+"""What the IRIs of a mapping stand for: entities, each a key in a space, as the columns tell that it was made of.
+
+A mapping may give its IRIs any form, so their text tells nothing but the key. Where a query does not tell the columns,
+another map with IRIs of the same form may; if none does, the kind of thing is unknown, and that is told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from urllib.parse import unquote
+
+from ruleminer.rules.values import Place
+from ruleminer.sources.database import Database
+from ruleminer.structure.spaces import compound_root
+from ruleminer.structure.structure import Structure
+from ruleminer.validation.r2rml_values import LogicalTable, R2RMLMapping, RefObject, TermMap, TermType, TriplesMap
+from ruleminer.validation.scoring import comparable
+from ruleminer.validation.term_origins import Origins, TermOrigins
+from ruleminer.validation.terms import is_absolute
+
+Thing = frozenset[tuple[Place, str]]
+"""An entity: the columns of its key where its space is known by them, each with its value in one notation."""
+
+_HOLE = r"([A-Za-z0-9\-._~%\u0080-\U0010ffff]*)"  # what R2RML leaves of a value in an IRI
+
+
+def thing_of(places: Sequence[Place], values: Sequence[str], structure: Structure) -> Thing:
+    """The entity that these columns name by these values."""
+    return frozenset(zip(_roots(places, structure), map(key_text, values), strict=True))
+
+
+def key_text(text: str) -> str:
+    """A key in one notation; blanks at its end fill it up."""
+    return comparable(text.rstrip(" "))
+
+
+def _roots(places: Sequence[Place], structure: Structure) -> tuple[Place, ...]:
+    if len(places) > 1:
+        return tuple(compound_root(places, structure.schema))
+    space = structure.space(places[0])
+    return (places[0] if space is None else space.key,)
+
+
+@dataclass(frozen=True, slots=True)
+class IriMaker:
+    """A term map that makes IRIs, on its logical table."""
+
+    form: tuple[str, ...]  # the texts around its columns
+    pattern: re.Pattern[str]
+    origins: Origins
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Where its keys come from, for people."""
+        return tuple(sorted({".".join(place) for places in self.origins for place in places}))
+
+    def values(self, iri: str) -> tuple[str, ...] | None:
+        """What the columns held of which it made this IRI; None if it cannot have made it."""
+        found = self.pattern.fullmatch(iri)
+        return None if found is None else tuple(map(unquote, found.groups()))
+
+
+class MadeThings:
+    """The makers of a mapping's IRIs, and what they make."""
+
+    def __init__(self, mapping: R2RMLMapping, database: Database, structure: Structure | None) -> None:
+        self._mapping, self._structure = mapping, structure
+        self._origins = TermOrigins(database)
+        self._subjects: dict[str, IriMaker | None] = {}
+        self._objects: dict[tuple[str, str], tuple[IriMaker, ...]] = {}
+        self._keys: dict[tuple[str, ...], set[tuple[Place, ...]]] = {}  # by form: the keys that are known
+        for triples_map in mapping.maps:
+            self._read(triples_map)
+
+    def subject(self, triples_map: TriplesMap) -> IriMaker | None:
+        """What makes a map's subjects; None if these are no IRIs of columns."""
+        return self._subjects[triples_map.name]
+
+    def object(self, triples_map: TriplesMap, predicate: str, iri: str) -> IriMaker | None:
+        """What made an object of this property, if the map tells."""
+        made = (*self._objects.get((triples_map.name, predicate), ()), *self._objects.get((triples_map.name, ""), ()))
+        return next((maker for maker in made if maker.values(iri) is not None), None)
+
+    def things(self, maker: IriMaker, iri: str) -> Iterator[Thing]:
+        """The entities that an IRI may stand for; nothing if no map tells which columns its keys come from."""
+        values = maker.values(iri)
+        if values is None or self._structure is None:
+            return
+        for places in product(*maker.origins):
+            yield thing_of(places, values, self._structure)
+        for places in self._keys.get(maker.form, ()) if not self._is_known(maker) else ():
+            yield thing_of(places, values, self._structure)
+
+    def texts(self, maker: IriMaker, iri: str) -> Iterator[str]:
+        """How a key in an IRI may be written: its values in the order of the IRI, or of the table's own key."""
+        values = maker.values(iri)
+        if values is None:
+            return
+        yield "/".join(map(key_text, values))
+        if len(values) > 1 and self._structure is not None:
+            for places in product(*maker.origins):
+                order = {name: place for place, name in enumerate(_own_order(places, self._structure))}
+                if set(order) == {place.column for place in places}:
+                    ranked = sorted(zip(places, values, strict=True), key=lambda pair: order[pair[0].column])
+                    yield "/".join(key_text(value) for _, value in ranked)
+
+    def is_unknown(self, maker: IriMaker) -> bool:
+        """Whether nothing tells which kind of thing is made."""
+        return not all(maker.origins) and not self._keys.get(maker.form)
+
+    def _is_known(self, maker: IriMaker) -> bool:
+        structure = self._structure
+        if structure is None or not all(maker.origins):
+            return False
+        return len(maker.origins) > 1 or any(structure.space(place) is not None for place in maker.origins[0])
+
+    def _read(self, triples_map: TriplesMap) -> None:
+        self._subjects[triples_map.name] = self._maker(triples_map.table, triples_map.subject)
+        for pair in triples_map.predicate_objects:
+            made: list[IriMaker] = []
+            for each in pair.objects:
+                if isinstance(each, RefObject):
+                    parent = self._mapping.parent(each.parent)
+                    maker = self._maker(parent.table if each.joins else triples_map.table, parent.subject)
+                else:
+                    maker = self._maker(triples_map.table, each)
+                made += [] if maker is None else [maker]
+            for predicate in pair.predicates:
+                place = triples_map.name, predicate.constant or ""
+                self._objects[place] = (*self._objects.get(place, ()), *made)
+
+    def _maker(self, table: LogicalTable, term: TermMap) -> IriMaker | None:
+        if term.term_type is not TermType.IRI or not term.columns:
+            return None
+        origins = self._origins.of(table, term)
+        parts = list(term.template or ())
+        if term.column is not None:  # whole IRIs, which end in a key like all others
+            maker = IriMaker((), re.compile(r".*?([^/#=:]*)", re.DOTALL), origins)
+        else:
+            start = parts[0] if parts and isinstance(parts[0], str) else ""
+            if not is_absolute(start):
+                parts = [self._mapping.base + start, *(parts[1:] if start else parts)]
+            pattern = "".join(re.escape(part) if isinstance(part, str) else _HOLE for part in parts)
+            form = tuple(part if isinstance(part, str) else "{}" for part in parts)
+            maker = IriMaker(form, re.compile(pattern), origins)
+        if term.column is None and self._is_known(maker) and self._structure is not None:
+            keys = (_roots(places, self._structure) for places in product(*origins))
+            self._keys.setdefault(maker.form, set()).update(keys)
+        return maker
+
+
+def _own_order(places: Sequence[Place], structure: Structure) -> tuple[str, ...]:
+    table = places[0].table
+    return structure.schema.table(table).primary_key if all(place.table == table for place in places) else ()
