@@ -18,7 +18,7 @@ from rich.segment import Segment
 from rich.table import Table as RichTable
 
 from ruleminer.errors import printable
-from ruleminer.extraction.summary import DatasetSummary, Gap, doubtful_names
+from ruleminer.extraction.summary import DatasetSummary, Gap, doubtful_names, told_contradictions
 from ruleminer.problem.examples import Examples
 from ruleminer.problem.ontology import Ontology, Property
 from ruleminer.progress import Progress
@@ -217,6 +217,7 @@ def dataset_tables(summary: DatasetSummary) -> list[RichTable]:
 
 
 _NAMED = 3  # predicates of a kind
+_LISTED = 12  # terms that have no rule
 _WRONG = 5  # reasons for which examples have no rule
 
 
@@ -234,10 +235,13 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
     )
     if without := sum(gap.facts for gap in summary.gaps if gap.positive):
         line += f"; {without:,} of the positives {'has' if without == 1 else 'have'} no rule"
-    for what in ("refined", "too_wide"):  # datasets made before there was such a thing lack them
+    for what, why in (  # datasets made before there was such a thing lack them
+        ("refined", "refined by narrower rules"),
+        ("too_wide", "too wide (all rules of some example derive a counter-example, too)"),
+    ):
         if names := summary.manifest.get(what):
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-            line += f"; {what.replace('_', ' ')}: {', '.join(names[:_NAMED])}{more}"
+            line += f"; {why}: {', '.join(names[:_NAMED])}{more}"
     return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
 
 
@@ -247,6 +251,7 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
     lines = [f"no rule: {_gap(gap)}" for gap in wrong[:_WRONG]]
     if len(wrong) > _WRONG:
         lines.append(f"no rule: for {len(wrong) - _WRONG} more reasons; ruleminer dataset show has them")
+    lines += told_contradictions(summary.manifest.get("contradictory", {}))
     for one in summary.manifest.get("entities", ()):
         place = ("first", "second")[one["argument"] - 1]
         lines.append(
@@ -404,8 +409,8 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
     for one in sorted(proposals.proposed, key=lambda p: p.certainty or 0.0):
         rivals = [choice.ranker for choice in one.choices if not one.agrees(choice)]
         rows.append(
-            (one.predicate, _rules_text(one), _share(one.certainty), f"{_derived(one)}/{one.positives}",
-             _negatives_hit(one) or None, one.derives, ", ".join(rivals))
+            (one.predicate, _rules_text(one), _share(one.certainty), f"{one.derived}/{one.positives}",
+             one.denied or None, one.derives, ", ".join(rivals))
         )  # fmt: skip
     sure = "sure" if proposals.calibration else "posterior"
     headings = ("predicate", "rule", sure, "examples", "negatives", "derives", "other choice of")
@@ -439,17 +444,6 @@ def _filled_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[o
     return drawn
 
 
-def _derived(one: Proposal) -> int:
-    """Positives that the proposal as a whole derives."""
-    own = next(filter(one.agrees, one.choices), None)
-    return own.positives_derived if own else max((rule.positives_derived for rule in one.rules), default=0)
-
-
-def _negatives_hit(one: Proposal) -> int:
-    own = next(filter(one.agrees, one.choices), None)
-    return own.negatives_hit if own else len(one.hit)
-
-
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
@@ -462,14 +456,19 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     lines += told.identity[:_POLICY_LINES]
     if len(told.identity) > _POLICY_LINES:
         lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
-    drafted = sum(p.status == "guessed" and p.confidence is not None for p in told.proposals)
-    named = f", {count['guessed'] - drafted} guessed by names and not mapped" if count["guessed"] > drafted else ""
-    without = [p.predicate for p in told.proposals if p.status == "nothing"]
-    which = f" ({', '.join(without)})" if 0 < len(without) <= _NAMED else ""
-    lines.append(
-        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {drafted} drafted "
-        f"without{named}, {count['nothing']} without a rule{which}"
+    drafts = [p for p in told.proposals if p.status == "guessed" and p.confidence is not None]
+    unsure = [p.predicate for p in drafts if p.predicate not in delivery.mapped]
+    named = (
+        f", {count['guessed'] - len(drafts)} guessed by names and not mapped" if count["guessed"] > len(drafts) else ""
     )
+    without = [p.predicate for p in told.proposals if p.status == "nothing"]
+    drafted = len(drafts) - len(unsure)
+    lines.append(
+        f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {drafted} drafted without{named}, "
+        f"{count['nothing']} without a rule{_which(without)}"
+    )
+    if unsure:
+        lines.append(f"{len(unsure)} drafted but not sure enough for the mapping{_which(unsure)}")
     if count["proposed"] and told.calibration is None:
         lines.append(
             "how sure is not told: too few examples to hide some and try the choice on them (ten of a term do)"
@@ -479,6 +478,12 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []
     lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
     return lines
+
+
+def _which(names: Sequence[str]) -> str:
+    """Some terms by name, unless they are very many: then the report has them."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f" ({', '.join(names[:_LISTED])}{more})" if names else ""
 
 
 def typed(prompt: str) -> str | None:
@@ -510,9 +515,10 @@ def difference_tables(difference: MappingDifference) -> list[RichTable | str]:
         for one in difference.terms
     ]  # fmt: skip
     told = f"{len(rows)} terms differ, {difference.same} are the same"
+    notes = [escape(f"note: {note}") for note in difference.notes]
     if not rows:
-        return [told]
-    return [table(told, ("term", "rules before", "rules after", "gained", "lost", "such as"), rows)]
+        return [told, *notes]
+    return [table(told, ("term", "rules before", "rules after", "gained", "lost", "such as"), rows), *notes]
 
 
 def _signed(sign: str, count: int | None) -> str:

@@ -10,7 +10,7 @@ import resource
 import shutil
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import product
@@ -35,7 +35,7 @@ from ruleminer.proposals.pool import Pool, dataset_pools
 from ruleminer.proposals.request import MIN_CONFIDENCE
 from ruleminer.proposals.stage import is_mapped
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.values import Concat, Kind, Rule
+from ruleminer.rules.values import Concat, Kind, Rule, Variable
 from ruleminer.sources.data_folder import data_folder
 from ruleminer.sources.database import open_database
 from ruleminer.structure.files import read_structure
@@ -237,17 +237,17 @@ class Comparison:
         entities = set(entity_arguments(self.ontology, rule, self.derivations.structure))
         readers = [self._reader(rule, place, variable in entities) for place, variable in enumerate(rule.arguments)]
         try:
-            rows = self.derivations.derived(self._as_written(rule))
+            rows = self.derivations.derived(self._as_written(rule, entities))
         except DatabaseError:
             return frozenset()
         return frozenset(tuple(read(text) for read, text in zip(readers, row, strict=True)) for row in rows)
 
-    def _as_written(self, rule: Rule) -> Rule:
+    def _as_written(self, rule: Rule, entities: Collection[Variable]) -> Rule:
         """The rule with keys of several columns in the order in which the truth writes them."""
         definitions = []
         for variable, concat in rule.definitions:
             parts = concat.variables
-            if len(parts) > 1 and not spells_iri(rule, variable) and not concat.transformations:
+            if len(parts) > 1 and variable in entities and not concat.transformations:
                 root = compound_root([rule.places_of(part)[0] for part in parts], self.derivations.structure.schema)
                 order = self.truth.orders.get(tuple(sorted(root)), tuple(root))
                 parts = tuple(parts[root.index(place)] for place in order)

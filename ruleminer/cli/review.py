@@ -90,7 +90,9 @@ def review(
 
 @app.command(epilog="Example: ruleminer diff run-of-may run-of-june --db postgresql://reader@host/db")
 def diff(
-    before: Annotated[Path, typer.Argument(help="A run with proposals, a folder of them, or a mapping.rules.")],
+    before: Annotated[
+        Path, typer.Argument(help="A run with proposals, a folder of them, a mapping.rules, or R2RML (with --db).")
+    ],
     after: Annotated[Path, typer.Argument(help="Another one.")],
     db: Annotated[
         str | None, typer.Option("--db", help="Count the facts gained and lost in this database.", show_default="none")

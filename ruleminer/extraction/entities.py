@@ -1,6 +1,6 @@
 """What the arguments of examples stand for: a key, a key of a table (`customer:17`), or what people call the thing.
 
-Whoever reads examples reads them here: extraction, and `validate --examples`.
+Whoever reads examples reads them here: extraction, and whoever holds a mapping against them.
 
 `AC/DC` picks one row of Artist by a column that names its rows, so it is read as that row's key. A name is read so only
 where an entity is meant, and not where the text is a key or a link itself. What several rows or tables are called has

@@ -36,7 +36,7 @@ from ruleminer.extraction.candidates import (
 )
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
-from ruleminer.extraction.entities import read_entities, with_readings
+from ruleminer.extraction.entities import SPACES, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.sampling import Negatives, sample_facts
@@ -115,6 +115,7 @@ def extract(
             structure = learn_structure(database, progress=progress)
     entities = read_entities(examples, structure, database, ontology)
     examples = entities.facts
+    contradictory = contradictions(examples)
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
     plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
     run = Run.of(out)
@@ -165,6 +166,7 @@ def extract(
                 **refined_predicates(work, templates),
                 "rows_fetched": count_fetched(work),
                 **entities.told(chosen_readings(work)),
+                **({"contradictory": contradictory} if contradictory else {}),
                 "common_values": common_places(work),
                 "cut_searches": cut_searches(work, templates),
                 "versions": {
@@ -187,6 +189,20 @@ def extract(
                 raise
         _forget_work(run)
         return folder
+
+
+def contradictions(examples: pa.Table) -> dict[str, list[list[str]]]:
+    """The facts that hold by one example and do not by another, by predicate."""
+    names = ["predicate", "arg1", "arg2", *SPACES]
+    sides = [examples.filter(side).select(names) for side in (examples["positive"], pc.invert(examples["positive"]))]
+    if not all(side.num_rows for side in sides):
+        return {}
+    denied = {tuple(fact.values()) for fact in sides[1].to_pylist()}
+    found: dict[str, list[list[str]]] = {}
+    for fact in dict.fromkeys(tuple(fact.values()) for fact in sides[0].to_pylist()):
+        if fact in denied:
+            found.setdefault(fact[0], []).append([text for text in fact[1:3] if text is not None])
+    return dict(sorted(found.items()))
 
 
 def _check_names(templates: Sequence[Template], schema: Schema, examples: pa.Table) -> None:

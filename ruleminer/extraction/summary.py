@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,15 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
 
 
 _DOUBTFUL, _OTHERS = 5, 3  # names that are told, and what else each could be
+
+
+def told_contradictions(facts: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+    """The facts that hold by one example and do not by another, by predicate, for people."""
+    return [
+        f"{name}({', '.join(both[0])}) holds by one of your examples and does not by another"
+        + (f", and so do {len(both) - 1:,} more" if len(both) > 1 else "")
+        for name, both in facts.items()
+    ]
 
 
 def doubtful_names(manifest: Mapping[str, Any]) -> list[str]:

@@ -152,7 +152,16 @@ class Ontology:
         sharing = sorted(term.name for term in self._by_iri.values() if local_name(term.iri) == name)
         if sharing:  # a name that one term alone has is that term's name
             raise InputError(f"{name} is ambiguous in the ontology: use {' or '.join(sharing)}")
-        near = difflib.get_close_matches(name, self._by_name, n=3, cutoff=0.6)
+        folded: dict[str, list[str]] = {}
+        for known in self._by_name:
+            folded.setdefault(known.casefold(), []).append(known)
+        if alike := folded.get(name.casefold()):
+            raise InputError(
+                f"the ontology has no class or property {name}, but {' and '.join(alike)}: case counts in names"
+            )
+        near = [
+            one for key in difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6) for one in folded[key]
+        ]
         hint = f"; nearest: {', '.join(near)}" if near else ""
         if self.missing_imports:
             hint += f"; it imports {', '.join(self.missing_imports)}, of which no file lies beside it"

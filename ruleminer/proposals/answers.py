@@ -20,7 +20,9 @@ from ruleminer.rules.body import Body
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
-SLIPS = 0.01  # share of answers that are expected to be wrong
+SLIPS = 0.03
+"""The share of answers that are expected to be wrong, for whoever asks and whoever hears."""
+
 RULED_OUT = -50.0  # nats: what the user will not have
 
 

@@ -50,7 +50,7 @@ class Decision:
     beliefs: tuple[Belief, ...] = ()  # of the term's parts, where it did
     likely: tuple[Belief, ...] = ()  # those that are mapped
     turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
-    kin: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
+    implied: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm
 from ruleminer.proposals.calibration import confidence
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.proposal import Calibration, Proposal, RankerChoice, RuleEvidence, Status
+from ruleminer.proposals.proposal import Calibration, Proposal, RankerChoice, RuleEvidence, Status, within_examples
 from ruleminer.proposals.ranking import Measured, Ranker, model_is_heard
 from ruleminer.rules.sql import rule_sql
 from ruleminer.rules.values import Rule
@@ -59,6 +58,8 @@ def explain(
         hit=tuple(f for f, yes in zip(pool.negatives, hit & ~pool.drawn, strict=True) if yes)[:_COUNTER_EXAMPLES],
         none=decision.none if decision.reasons or decision.none else None,
         reasons=decision.reasons,
+        derived=int(covered.sum()),
+        denied=int((hit & ~pool.drawn).sum()),
     )
 
 
@@ -68,9 +69,25 @@ def confidence_of(decision: Decision, calibration: Calibration | None) -> float 
         return 1.0
     if decision.drafted:  # the network's probabilities were learnt as such
         return decision.posterior
+    sure = confidence(calibration, decision.posterior)
+    return None if sure is None else _within(decision, sure)
+
+
+def certainty_of(decision: Decision, calibration: Calibration | None) -> float:
+    """The same, or where nothing was held out, what the posterior tells and the examples bear out."""
+    sure = confidence_of(decision, calibration)
+    return _within(decision, decision.posterior) if sure is None else sure
+
+
+def _within(decision: Decision, sure: float) -> float:
+    return within_examples(sure, *counts_of(decision))
+
+
+def counts_of(decision: Decision) -> tuple[int, int, int]:
+    """Positives that a choice derives, all positives, and the user's negatives that it derives."""
     pool, chosen = decision.measured.pool, list(decision.chosen)
-    covered, hit = (np.asarray(one[chosen].any(axis=0)) for one in (pool.covers, pool.hits))
-    return _within(confidence(calibration, decision.posterior), covered, hit[~pool.drawn])
+    hit = np.asarray(pool.hits[chosen].any(axis=0)) & ~pool.drawn
+    return int(pool.covers[chosen].any(axis=0).sum()), len(pool.positives), int(hit.sum())
 
 
 def _alternatives(decision: Decision) -> tuple[int, ...]:
@@ -112,17 +129,6 @@ def nothing(term: OntologyTerm, reason: str) -> Proposal:
         missed=(),
         hit=(),
     )
-
-
-def _within(confidence: float | None, covered: NDArray[np.bool_], hit: NDArray[np.bool_]) -> float | None:
-    """No more than the share of the examples that the proposal derives: what it misses, it may miss elsewhere.
-
-    And no more than the share of right ones among the given facts that it derives.
-    """
-    if confidence is None:
-        return None
-    derived = int(covered.sum())
-    return min(confidence, (derived + 1) / (len(covered) + 1), (derived + 1) / (derived + int(hit.sum()) + 1))
 
 
 def kind_of_term(term: OntologyTerm) -> str:
@@ -169,8 +175,8 @@ def _verdict(decision: Decision, index: int, shared: int | None, union: int | No
     pool = measured.pool
     if index in chosen and decision.word:
         return f"{decision.word} by the user"
-    if index in decision.kin:
-        return f"taken, though no example shows it: {decision.kin[index]}"
+    if index in decision.implied:
+        return f"taken, though no example shows it: {decision.implied[index]}"
     if index in chosen:
         return "chosen" if len(chosen) == 1 else f"chosen, one of a union of {len(chosen)}"
     size, ours = int(measured.sizes[index]), pool.covers[index]

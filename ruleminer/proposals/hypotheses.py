@@ -25,9 +25,10 @@ from ruleminer.proposals.relations import relations
 from ruleminer.proposals.rule_length import RuleLength
 from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
 from ruleminer.proposals.structure_rules import Shapes, shapes_of
+from ruleminer.proposals.turned_rules import turned_round
 from ruleminer.proposals.value_looks import LOOKS, looks_of
 from ruleminer.rules.body import Body
-from ruleminer.rules.values import Constant, Kind, Place, Rule, Variable
+from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.structure.meaning import Meaning
 from ruleminer.structure.spaces import Space
 from ruleminer.structure.structure import Structure
@@ -214,7 +215,7 @@ class _Bodies:
     @cached_property
     def turned_round(self) -> list[int]:
         """For each rule the place of the one with its arguments turned round; -1 if there is none."""
-        return _turned_round(self)
+        return turned_round(self.bodies)
 
     def _ends(self, rule: Rule, structure: Structure) -> tuple[EntitySet, EntitySet]:
         start = entity_set(rule, rule.arguments[0], structure)
@@ -528,31 +529,3 @@ def _evidence(one: Candidates, chosen: NDArray[np.int64]) -> Floats:
     if one.lift is not None and len(chosen):
         found[:, 4], found[1:, 5] = 1.0, np.maximum(one.lift[chosen] - one.lift[chosen].max(), -20.0) / 5.0
     return found
-
-
-def _turned_round(known: _Bodies) -> list[int]:
-    """For each rule the place of the one with its arguments turned round; -1 if there is none, or it is a class's."""
-    places = {_ends_and_rows(body.of("_")): number for number, body in enumerate(known.bodies)}
-    found = []
-    for body in known.bodies:
-        rule = body.of("_")
-        found.append(-1 if len(rule.arguments) == 1 else places.get(_ends_and_rows(rule, turned=True), -1))
-    return found
-
-
-def _ends_and_rows(rule: Rule, *, turned: bool = False) -> tuple[object, ...]:
-    """A rule up to the order of its columns and the names of its inner variables."""
-    named: dict[Variable, str] = {}
-    arguments = rule.arguments[::-1] if turned else rule.arguments
-    for number, argument in enumerate(arguments):
-        named[argument] = f"head{number}"
-    atoms = []
-    for atom in rule.body:
-        columns: list[tuple[str, object]] = []
-        for column, term in sorted(atom.columns, key=lambda pair: pair[0]):
-            if isinstance(term, Variable):
-                columns.append((column, named.setdefault(term, "inner")))
-            else:
-                columns.append((column, (term.kind, term.value) if isinstance(term, Constant) else None))
-        atoms.append((atom.table, tuple(columns)))
-    return len(rule.arguments), frozenset(atoms), rule.definitions

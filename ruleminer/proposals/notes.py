@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ruleminer.dataset import Dataset
 from ruleminer.errors import InputError
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.explain import counts_of
 from ruleminer.proposals.pool import Pool
+from ruleminer.proposals.proposal import told_shortfall
 from ruleminer.rules.printer import rule_text
 from ruleminer.sources.database import Database
 
@@ -63,8 +67,21 @@ def unshown_parts(decisions: Mapping[str, Decision]) -> list[str]:
         f"{name}: {rule_text(one.measured.pool.rules[place]).partition(' <- ')[2]} is taken, though no example "
         f"shows it: {why}"
         for name, one in decisions.items()
-        for place, why in one.kin.items()
+        for place, why in one.implied.items()
     ]
+
+
+def shortfalls(decisions: Mapping[str, Decision]) -> list[str]:
+    """The terms whose choice does not do justice to all examples, with one that it misses."""
+    told = []
+    for name, one in decisions.items():
+        pool, chosen = one.measured.pool, list(one.chosen)
+        short = told_shortfall(*counts_of(one)) if chosen and not one.drafted else ""
+        covered = np.asarray(pool.covers[chosen].any(axis=0))
+        missed = [fact for fact, yes in zip(pool.positives, covered, strict=True) if not yes]
+        such = f", not {name}({', '.join(missed[0])})" if missed else ""
+        told += [f"{name}: what is proposed {short}{such}"] if short else []
+    return told
 
 
 def refusals(pools: Mapping[str, Pool], derivations: Derivations) -> list[str]:

@@ -19,7 +19,7 @@ Arguments = tuple[str, ...]
 Spaces = tuple[Place | None, ...]
 """Of each argument of a fact: the key that it is a value of, if that is known; actor 105 is not customer 105."""
 
-EXTRACTED, MODEL, REFINED, GUESS, KIN = "extraction", "model", "refinement", "guess", "other terms"
+EXTRACTED, MODEL, REFINED, GUESS, IMPLIED = "extraction", "model", "refinement", "guess", "other terms"
 
 
 @dataclass(frozen=True)

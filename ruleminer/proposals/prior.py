@@ -23,7 +23,7 @@ from ruleminer.sources.schema import Column, Schema, Table
 from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
-RESTRICTED = 4.0  # nats for those rows of a table that a link leads to: mostly all rows are meant
+RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -151,7 +151,8 @@ class PriorOf:
         for _, concat in rule.definitions:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
-        return cost + (RESTRICTED if self._restricted(self.ontology.find(rule.predicate), rule) else 0.0)
+        meant = self.ontology.find(rule.predicate)
+        return cost + RESTRICTED * (self._restricted(meant, rule) + self._only_filled(meant, rule))
 
     def _conditions(self, term: OntologyTerm, rule: Rule) -> int:
         """How many conditions choose among the rows of the rule that the term's names do not call for."""
@@ -161,10 +162,15 @@ class PriorOf:
             or self.is_called(rule.predicate, constant)
             for position, constant in rule.constants
         )
-        unnamed = sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)
+        unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
         unnamed += len(rule.exclusions)
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
+
+    def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
+        """How many columns must be filled, though they tell nothing and no name calls for them."""
+        titles = self._titles_of(term)
+        return sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
         """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.

@@ -91,14 +91,23 @@ class Proposal:
     sampled: int = 0  # negatives that extraction made by sampling: they may well hold, and do not decide
     sampled_hit: int = 0  # and how many of these it derives
     offered: tuple[Rule, ...] = ()  # that may be further parts, but that no example shows
+    derived: int = 0  # positives that the proposal as a whole derives
+    denied: int = 0  # and negatives of the user's
 
     @property
     def certainty(self) -> float | None:
         """How sure the proposal is, the one figure that is shown: its confidence, or the posterior where there is none.
 
-        What names alone suggest has none.
+        What names alone suggest has none. What the proposal misses of the examples is counted in either.
         """
-        return self.posterior if self.confidence is None and self.status is Status.PROPOSED else self.confidence
+        if self.confidence is not None or self.status is not Status.PROPOSED:
+            return self.confidence
+        return within_examples(self.posterior, self.derived, self.positives, self.denied)
+
+    @property
+    def shortfall(self) -> str:
+        """In words: that it does not derive all that the user says, or derives what the user denies."""
+        return told_shortfall(self.derived, self.positives, self.denied)
 
     @property
     def proposed_rules(self) -> tuple[Rule, ...]:
@@ -125,8 +134,23 @@ class Proposal:
         told["rules"] = [_evidence_json(one) for one in self.rules]
         told["alternatives"] = [_evidence_json(one) for one in self.alternatives]
         told["offered"] = [rule_text(rule) for rule in self.offered]
+        told["certainty"] = self.certainty
+        told["shortfall"] = self.shortfall
         told["choices"] = [{**_plain(one), "rules": one.texts} for one in self.choices]
         return told
+
+
+def within_examples(sure: float, derived: int, positives: int, denied: int) -> float:
+    """How sure a choice is, but no more than the share of the examples that it derives: what it misses, it may miss
+    elsewhere. And no more than the share of right ones among the given facts that it derives."""
+    return min(sure, (derived + 1) / (positives + 1), (derived + 1) / (derived + denied + 1))
+
+
+def told_shortfall(derived: int, positives: int, denied: int) -> str:
+    """What of the examples a choice does not do justice to; nothing if it derives all that hold and no other."""
+    told = [f"derives {derived:,} of your {positives:,} examples"] if derived < positives else []
+    counter = "1 of your counter-examples" if denied == 1 else f"{denied:,} of your counter-examples"
+    return " and ".join([*told, *([counter if told else f"derives {counter}"] if denied else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +200,7 @@ class Proposals:
     def _repr_html_(self) -> str:
         rows = (
             (p.predicate, "\n".join(text.partition(" <- ")[2] for text in p.texts), str(p.status),
-             notebook.share(p.confidence), p.positives, p.derives)
+             notebook.share(p.certainty), p.positives, p.derives)
             for p in self.proposals
         )  # fmt: skip
         headings = ("predicate", "rule", "status", "confidence", "examples", "derives")

@@ -20,9 +20,9 @@ from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecis
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.entity_texts import EntityTexts
-from ruleminer.proposals.kin_parts import KinPart, kin_parts
+from ruleminer.proposals.implied_parts import ImpliedPart, implied_parts
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import KIN, Bools, Pool, Spaces, extended, rule_pool, with_rules
+from ruleminer.proposals.pool import IMPLIED, Bools, Pool, Spaces, extended, rule_pool, with_rules
 from ruleminer.proposals.ranking import Measured, Ranker, likelihood_of, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
-_KIN_ROUNDS = 3  # in which one term's parts may bring another's
+_ROUNDS = 3  # in which one term's parts may bring another's
 _UNLIKELY = 0.05  # the probability that no example is of a part, below which the part is not meant
 
 
@@ -60,7 +60,7 @@ class Replay:
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
     unanswered: set[object] = field(default_factory=set)
     # Which examples a part derives that follows from other terms; None where it cannot be run.
-    _kin: dict[object, list[bool] | None] = field(default_factory=dict)
+    _implied: dict[object, list[bool] | None] = field(default_factory=dict)
 
     def spoken_of(self, *, facts: bool) -> tuple[str, ...]:
         """The terms that the user keeps a rule of; with `facts`, also those of which they know that one holds."""
@@ -87,7 +87,7 @@ class Replay:
 
     def of(self, said: UserDecisions) -> Replay:
         """The same database's replay of other decisions: what was asked is known."""
-        return Replay(self.measure, said, self._derives, self._unusable, _kin=self._kin)
+        return Replay(self.measure, said, self._derives, self._unusable, _implied=self._implied)
 
     def decided(
         self, measured: Mapping[str, Measured], ranker: Ranker, applied: Applied | None = None
@@ -95,16 +95,16 @@ class Replay:
         """All terms decided together, as the user's word has it; `applied`, if at hand, spares us applying it."""
         applied = applied or self.applied(measured)
         found = upheld(self._decide(applied, ranker), applied, ranker, self.measure)
-        return found if ranker is Ranker.COVERAGE else self._with_kin(found)
+        return found if ranker is Ranker.COVERAGE else self._with_implied(found)
 
-    def _with_kin(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
+    def _with_implied(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
         """The decisions of terms with examples, with the parts that follow from those of other terms."""
         structure = self.measure.structure
         found = dict(decisions)
-        for _ in range(_KIN_ROUNDS if structure is not None else 0):
+        for _ in range(_ROUNDS if structure is not None else 0):
             decided = {name: one.rules for name, one in found.items() if one.measured.pool.given.any()}
             widened: dict[str, Decision] = {}
-            for name, part in kin_parts(decided, self.measure.ontology, self.measure.derivations.structure):
+            for name, part in implied_parts(decided, self.measure.ontology, self.measure.derivations.structure):
                 wider = self._widened(widened.get(name, found[name]), part)
                 if wider is not None:
                     widened[name] = wider
@@ -113,7 +113,7 @@ class Replay:
             found |= widened
         return found
 
-    def _widened(self, decision: Decision, part: KinPart) -> Decision | None:
+    def _widened(self, decision: Decision, part: ImpliedPart) -> Decision | None:
         """The decision with one more part; None if the user, the examples or the database speak against it.
 
         Examples do, the more there are that the part does not derive: were it meant, some would probably be of it.
@@ -131,14 +131,14 @@ class Replay:
             place = pool.bodies.index(body)
         else:
             examples = (pool.predicate, body, pool.positives, pool.negatives, pool.spaces)
-            if examples not in self._kin:
-                [wider] = with_rules([pool], [[part.rule]], KIN, self.measure.derivations)
+            if examples not in self._implied:
+                [wider] = with_rules([pool], [[part.rule]], IMPLIED, self.measure.derivations)
                 is_wider = len(wider.rules) > len(pool.rules)
-                self._kin[examples] = [*wider.covers[-1], *wider.hits[-1]] if is_wider else None
-            derived = self._kin[examples]
+                self._implied[examples] = [*wider.covers[-1], *wider.hits[-1]] if is_wider else None
+            derived = self._implied[examples]
             if derived is None:
                 return None
-            wider = extended(pool, [(body, part.rule, derived)], KIN)
+            wider = extended(pool, [(body, part.rule, derived)], IMPLIED)
             measured = self._with_rule(pool.predicate, measured, part.rule)
             measured = replace(measured, pool=wider)
             place = len(pool.rules)
@@ -164,7 +164,7 @@ class Replay:
                 log_likelihood=np.append(ranking.log_likelihood, likelihood_of(measured)[place]),
             )
         ranking = replace(ranking, chosen=(*ranking.chosen, place))
-        return replace(decision, measured=measured, ranking=ranking, kin={**decision.kin, place: part.why})
+        return replace(decision, measured=measured, ranking=ranking, implied={**decision.implied, place: part.why})
 
     def drafted(self, joint: Joint, applied: Applied) -> dict[str, Decision]:
         """What the network decides of the terms that are not in `applied`: those that no example speaks for."""

@@ -53,6 +53,7 @@ class Delivery:
     folder: Path
     files: tuple[Path, ...]
     validation: ValidationResult | None
+    mapped: frozenset[str] = frozenset()  # the terms whose rules are in the mapping
 
     @property
     def mapping(self) -> Path:
@@ -99,13 +100,14 @@ def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delive
     validation, failure = _validated(request, mapped.texts["mapping.ttl"], dataset, mapped.schema, progress)
     notes = (*told, *proposals.notes, *failure)
     proposals = replace(proposals, identity=tuple(mapped.policy.lines()), notes=notes)
+    in_mapping = frozenset(one.predicate for one in proposals.proposals if is_mapped(one, request.min_confidence))
     report = report_html(
         proposals,
         title=f"Proposed mapping of {mapped.schema or run.folder.name}",
         ontology=ontology,
         curve=read_curve(Run.of(request.model or run).model),
         validation=validation,
-        mapped={one.predicate for one in proposals.proposals if is_mapped(one, request.min_confidence)},
+        mapped=in_mapping,
     )
     texts = {
         **mapped.texts,
@@ -118,7 +120,7 @@ def propose_held(request: ProposeRequest, progress: Progress = silent) -> Delive
     else:
         with whole_folder(folder, _is_ours) as fresh:
             write_texts(texts, fresh)
-    return Delivery(proposals, folder, tuple(folder / name for name in texts), validation)
+    return Delivery(proposals, folder, tuple(folder / name for name in texts), validation, in_mapping)
 
 
 def _is_ours(name: str) -> bool:

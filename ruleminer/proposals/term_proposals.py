@@ -12,7 +12,7 @@ from pathlib import Path
 import ruleminer
 from ruleminer.dataset import Dataset
 from ruleminer.errors import ConnectionLostError
-from ruleminer.extraction.summary import doubtful_names
+from ruleminer.extraction.summary import doubtful_names, told_contradictions
 from ruleminer.problem.decisions import Said, UserDecisions
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.progress import Progress, silent
@@ -25,7 +25,13 @@ from ruleminer.proposals.hypotheses import World
 from ruleminer.proposals.joint import MOST_TERMS, Joint
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.model_rules import can_write, chosen_ranker, load_scorer, written_rules
-from ruleminer.proposals.notes import cut_candidates, misfits, refusals, unshown_parts
+from ruleminer.proposals.notes import (
+    cut_candidates,
+    misfits,
+    refusals,
+    shortfalls,
+    unshown_parts,
+)
 from ruleminer.proposals.offers import offers
 from ruleminer.proposals.pool import GUESS, Pool, dataset_pools, rule_pool
 from ruleminer.proposals.proposal import Calibration, Proposal, Proposals, Status
@@ -86,6 +92,7 @@ def measure_terms(
         )
     seconds: dict[str, float] = {}
     notes += [*misfits(dataset, database), *cut_candidates(dataset), *doubtful_names(dataset.manifest)]
+    notes += told_contradictions(dataset.manifest.get("contradictory", {}))
     derivations = Derivations(database, structure)
     measure = Measure(ontology, derivations, scorer, own_model=own_model, structure=structure, noise=request.noise)
     with _timed(seconds, "pool"):
@@ -153,13 +160,13 @@ def propose_terms(
         decisions = {name: replay.decided(terms.measured, name, applied) for name in rankers}
         base = Ranker.EVIDENCE if ranker is Ranker.JOINT else ranker  # that decides where there are examples
         proposed = list(_explained(base, decisions, measure, calibration, progress))
-        kin = unshown_parts(decisions[base])
+        told = [*shortfalls(decisions[base]), *unshown_parts(decisions[base])]
     _give_up_if_lost(derivations.lost, size_cache)
     with _timed(seconds, "guesses"):
         done = {one.predicate for one in proposed}
         reasons = {**terms.reasons, **applied.silent}
         drafted = None
-        notes = [*terms.notes, *replay.unknown, *applied.notes, *kin]
+        notes = [*terms.notes, *replay.unknown, *applied.notes, *told]
         try:
             if (joint := network_of(terms, notes)) is not None:
                 drafted = _drafted(joint, replay, applied)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ruleminer.proposals.answers import SLIPS
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Fact
 from ruleminer.proposals.replay import Replay
@@ -28,7 +29,6 @@ from ruleminer.review.hypotheses import Hypothesis, entropy, hypotheses_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Rule
 
-SLIPS = 0.03
 WORTH = 0.1  # bits that an answer must be expected to tell, for the question to be asked
 _ROWS = 2  # facts that are taken of each hypothesis, and of each difference
 _LEADING, _NEAR = 12, 5  # hypotheses whose facts may be asked for, and that are told from each other two by two

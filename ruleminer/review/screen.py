@@ -12,7 +12,7 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm, arity
 from ruleminer.proposals.derivations import Fact
-from ruleminer.proposals.explain import confidence_of, kind_of_term
+from ruleminer.proposals.explain import certainty_of, kind_of_term
 from ruleminer.proposals.identity import identity_policy, mapping_of
 from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.proposal import Proposal, RuleEvidence, Status
@@ -71,8 +71,7 @@ def _listed(session: ReviewSession, name: str) -> Json:
         state = "proposed" if decision.measured.pool.positives else "guessed"
     sure = 0.0
     if founded and decision is not None:  # as the report and the terminal tell it
-        told = confidence_of(decision, session.pools.terms.calibration)
-        sure = decision.posterior if told is None else told
+        sure = certainty_of(decision, session.pools.terms.calibration)
     return {
         "name": name,
         "label": next(iter(meant.labels), ""),

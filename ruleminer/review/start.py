@@ -32,6 +32,7 @@ class Started:
 
     rules: tuple[Rule, ...]
     notes: tuple[str, ...]  # what could not be read as a rule
+    unread: frozenset[str] = frozenset()  # terms of R2RML of which something could not be read
 
 
 def start_from(run: Run, path: Path, ontology: Ontology, schema: Schema, dialect: str) -> Started:
@@ -68,23 +69,35 @@ def _read_r2rml(mapping: R2RMLMapping, ontology: Ontology, schema: Schema, diale
     maps = {one.name: one for one in mapping.maps}
     rules: dict[Rule, None] = {}
     notes: list[str] = []
+    unread: set[str] = set()
     for one in maps.values():
+        found: list[Rule] = []
         try:
-            found, told = _rules_of(one, maps, ontology, schema, dialect)
+            found, told, lost = _rules_of(one, maps, ontology, schema, dialect)
         except UnreadableQueryError as problem:
-            found, told = [], [str(problem)]
+            told, lost = [str(problem)], terms_of(one)
         rules |= dict.fromkeys(found)
         notes += [f"triples map {one.name}: {line}; it is left out" for line in told]
-    return Started(tuple(rules), tuple(dict.fromkeys(notes)))
+        unread.update(lost)
+    known = {iri: term.name for term in ontology.terms for iri in (term.iri,)}
+    names = frozenset(known[iri] for iri in unread if iri in known)
+    return Started(tuple(rules), tuple(dict.fromkeys(notes)), names)
+
+
+def terms_of(one: TriplesMap) -> list[str]:
+    """The IRIs of the classes and properties that a triples map names."""
+    pairs = (predicate for pair in one.predicate_objects for predicate in pair.predicates)
+    return [*one.classes, *(predicate.constant.strip("<>") for predicate in pairs if predicate.constant)]
 
 
 def _rules_of(
     one: TriplesMap, maps: dict[str, TriplesMap], ontology: Ontology, schema: Schema, dialect: str
-) -> tuple[list[Rule], list[str]]:
+) -> tuple[list[Rule], list[str], list[str]]:
+    """The rules that a triples map says, what could not be read of it, and the terms of that."""
     rows = _columns(one, schema, dialect)
     subject = _single(one.subject)
     if subject is None:
-        return [], ["its subject is not made of one column"]
+        return [], ["its subject is not made of one column"], terms_of(one)
     wanted: list[tuple[str, TermMap | RefObject | None]] = [(iri, None) for iri in one.classes]
     notes = []
     for pair in one.predicate_objects:
@@ -93,7 +106,7 @@ def _rules_of(
                 notes.append("a predicate is not constant")
             else:
                 wanted += [(predicate.constant.strip("<>"), target) for target in pair.objects]
-    rules = []
+    rules, lost = [], []
     for iri, target in wanted:
         try:
             name = ontology.find(iri).name
@@ -103,7 +116,8 @@ def _rules_of(
                 rules.append(_property(name, rows, subject, target, maps, schema, dialect))
         except RuleminerError as problem:
             notes.append(str(problem))
-    return rules, notes
+            lost.append(iri)
+    return rules, notes, lost
 
 
 def _property(

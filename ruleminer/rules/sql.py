@@ -123,7 +123,8 @@ class BodySql:
         for first, *others in self.positions.values():
             kind = self.type_of(first) if self.trusting else None
             if kind is None or kind.nullable:
-                yield not_null(self.column(first))
+                is_padded = kind is not None and kind.padded  # what is NULL is so with its blanks, too
+                yield not_null(column_of(f"t{first.atom}", first.column) if is_padded else self.column(first))
             yield from (self._equal(first, other) for other in others if not (join_on and other.atom > first.atom))
         for part in self.rule.transformations:
             if part.name not in TOTAL:

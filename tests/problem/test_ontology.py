@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruleminer.errors import InputError
-from ruleminer.problem.ontology import OntologyClass, Property, PropertyKind, arity, local_name, read_ontology
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind, arity, local_name, read_ontology
 
 TURTLE = """
 @prefix : <http://example.org/library#> .
@@ -237,3 +237,9 @@ def test_no_text_at_all_makes_reading_fail_otherwise_than_by_an_input_error(
 def test_real_ontologies_are_read_whole(real_data: Path, scenario: str, classes: int, properties: int) -> None:
     ontology = read_ontology(real_data / "rodi" / scenario / "ontology.ttl")
     assert (len(ontology.classes), len(ontology.properties)) == (classes, properties)
+
+
+def test_a_name_in_another_case_is_told_as_such() -> None:
+    ontology = Ontology((OntologyClass("http://o#MusicGroup", "MusicGroup"),), ())
+    with pytest.raises(InputError, match="no class or property MUSICGROUP, but MusicGroup: case counts in names"):
+        ontology.find("MUSICGROUP")

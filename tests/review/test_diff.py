@@ -43,3 +43,30 @@ def test_what_is_no_mapping_is_one_line(run: Cli, tmp_path: Path) -> None:
     told = run("diff", str(tmp_path / "latin.rules"), str(tmp_path / "latin.rules"))
     assert (told.code, told.err.count("\n")) == (2, 1)
     assert "latin.rules: cannot be read" in told.err
+
+
+R2RML = """
+@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://o#> .
+<#A> rr:logicalTable [ rr:tableName "t" ] ; rr:subjectMap [ rr:template "http://e.x/{id}" ; rr:class :A ] ;
+  rr:predicateObjectMap [ rr:predicate :name ; rr:objectMap [ rr:column "name" ] ] .
+<#B> rr:logicalTable [ rr:sqlQuery "SELECT id FROM t WHERE length(name) > 2" ] ;
+  rr:subjectMap [ rr:template "http://e.x/{id}" ; rr:class :B ] .
+"""
+
+
+def test_r2rml_is_compared_as_far_as_rules_say_it(run: Cli, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER, flag BOOLEAN, name VARCHAR)")
+        connection.execute("INSERT INTO t SELECT i, i % 4 = 0, 'n' || i FROM range(20) r(i)")
+    (tmp_path / "ours.rules").write_text(
+        "A(x) <- t(id: x, flag: true)\nB(x) <- t(id: x)\nname(x, y) <- t(id: x, name: y)\n"
+    )
+    (tmp_path / "theirs.ttl").write_text(R2RML)
+    told = json.loads(run("diff", "ours.rules", "theirs.ttl", "--db", "d.duckdb", "--json").out)
+    assert [(one["term"], one["gained"], one["lost"]) for one in told["terms"]] == [("A", 15, 0)]
+    assert told["same"] == 1
+    assert any("no rule says" in note for note in told["notes"]), told["notes"]
+    refused = run("diff", "ours.rules", "theirs.ttl")
+    assert refused.code == 2
+    assert "theirs.ttl is R2RML" in refused.err
+    assert "--db" in refused.err

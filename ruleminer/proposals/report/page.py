@@ -17,7 +17,7 @@ from ruleminer.proposals.report import formats
 from ruleminer.proposals.report.charts import curve_charts, reliability_chart
 from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.report.coverage import coverage_of
-from ruleminer.proposals.report.review import Trust, agreement_of, pages_of, summary_of
+from ruleminer.proposals.report.review import Trust, agreement_of, folded, pages_of, summary_of
 
 if TYPE_CHECKING:
     from ruleminer.validation.validate import ValidationResult
@@ -39,6 +39,7 @@ def report_html(
     environment = _environment()
     style, script = (environment.get_template(name).render() for name in ("report.css", "report.js"))
     pages = pages_of(proposals, validation.queries if validation else (), mapped)
+    shown, silent = folded(pages)
     page = environment.get_template("report.html").render(
         title=title,
         policy=_policy(style, script),
@@ -46,9 +47,10 @@ def report_html(
         source=formats.source_lines(proposals.source),
         summary=summary_of(proposals, pages),
         trusts=list(Trust),
-        pages=pages,
-        anchors={page.proposal.predicate: page.anchor for page in pages},
-        coverage=coverage_of(pages, ontology),
+        pages=shown,
+        silent=silent,
+        anchors={page.proposal.predicate: page.anchor for page in shown},
+        coverage=coverage_of(shown, ontology),
         agreement=agreement_of(proposals, pages),
         reliability=reliability_chart(proposals.calibration) if proposals.calibration else None,
         curves=curve_charts(curve),

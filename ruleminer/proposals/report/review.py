@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ruleminer.validation.validate import QueryResult
 
 _SURE, _LIKELY = 0.95, 0.8
+_FEW = 40  # terms without anything to show that have a page each
 
 
 class Trust(StrEnum):
@@ -109,7 +110,8 @@ def pages_of(
                 _anchor(proposal.predicate, taken),
                 _trust(proposal, certainty),
                 certainty,
-                *_examples(proposal),
+                proposal.derived,
+                proposal.denied,
                 tuple(proposal.agrees(choice) for choice in proposal.choices),
                 _remarks(proposal),
                 asked.get(proposal.predicate),
@@ -117,6 +119,19 @@ def pages_of(
             )
         )
     return tuple(pages)
+
+
+def folded(pages: Sequence[Page]) -> tuple[tuple[Page, ...], tuple[str, ...]]:
+    """The pages that are shown, and the names of terms of which there is nothing to show, if these are many.
+
+    A large ontology has thousands of them: a page for each says no more than a list of their names.
+    """
+    silent = [page for page in pages if page.trust is Trust.NOTHING and not page.proposal.positives and not page.query]
+    if len(silent) <= _FEW:
+        return tuple(pages), ()
+    gone = {page.anchor for page in silent}
+    names = sorted((page.proposal.predicate for page in silent), key=lambda name: (name.casefold(), name))
+    return tuple(page for page in pages if page.anchor not in gone), tuple(names)
 
 
 def summary_of(proposals: Proposals, pages: Sequence[Page]) -> Summary:
@@ -166,7 +181,7 @@ _STATUSES = (Status.PROPOSED, Status.GUESSED, Status.NOTHING)
 
 
 def _doubt(proposal: Proposal) -> tuple[int, float, str]:
-    certainty = proposal.posterior if proposal.confidence is None else proposal.confidence
+    certainty = proposal.posterior if proposal.certainty is None else proposal.certainty
     rank = -1 if proposal.positives and proposal.status is not Status.PROPOSED else _STATUSES.index(proposal.status)
     return rank, certainty, proposal.predicate
 
@@ -179,16 +194,8 @@ def _trust(proposal: Proposal, certainty: float | None) -> Trust:
     return Trust.SURE if certainty >= _SURE else Trust.LIKELY if certainty >= _LIKELY else Trust.DOUBTFUL
 
 
-def _examples(proposal: Proposal) -> tuple[int, int]:
-    """Positives derived and negatives hit by the whole proposal, as a ranker that chose the same counted them."""
-    for choice in filter(proposal.agrees, proposal.choices):
-        return choice.positives_derived, choice.negatives_hit
-    best = max(proposal.rules, key=lambda rule: rule.positives_derived, default=None)
-    return (best.positives_derived, best.negatives_hit) if best else (0, 0)
-
-
 def _remarks(proposal: Proposal) -> tuple[str, ...]:
-    remarks = []
+    remarks = [proposal.shortfall] if proposal.status is Status.PROPOSED and proposal.shortfall else []
     if proposal.positives and proposal.status is not Status.PROPOSED:
         remarks.append(f"{proposal.positives} examples, no rule for them")
     if len(proposal.rules) > 1:

@@ -145,6 +145,21 @@ def test_guesses_and_gaps_are_told_as_such() -> None:
     assert "0 of 2" in text
 
 
+def test_many_terms_of_which_there_is_nothing_to_show_are_one_line_and_a_list() -> None:
+    silent = [bare(f"Silent{i}", Status.NOTHING, "no examples") for i in range(60)]
+    wanted = replace(bare("Wanted", Status.NOTHING, "no rule derives its 3 examples"), positives=3)
+    page = report_html(proposals(proposal("Author"), wanted, *silent))
+    text = Markup(page).text
+    assert "60 terms without examples have no rule" in text
+    assert "Silent0, Silent1, Silent10" in text
+    assert page.count("Silent7") == 1
+    assert "Nothing proposed: no rule derives its 3 examples." in text
+    assert "1 of 62" in text
+    few = report_html(proposals(proposal("Author"), *silent[:5]))
+    assert "terms without examples have no rule" not in few
+    assert few.count("Silent3") > 1
+
+
 def test_a_reviewer_sees_the_evidence(full_page: str) -> None:
     text = Markup(full_page).text
     for shown in (

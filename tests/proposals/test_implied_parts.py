@@ -51,13 +51,18 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def proposed(
-    shop: str, run: Path, *examples: Sequence[tuple[str, ...]], denied: Sequence[tuple[str, ...]] = ()
+    shop: str,
+    run: Path,
+    *examples: Sequence[tuple[str, ...]],
+    denied: Sequence[tuple[str, ...]] = (),
+    ontology: Ontology = ONTOLOGY,
 ) -> tuple[dict[str, set[str]], Proposals]:
     lines = ["predicate,arg1,arg2,label"]
     for label, facts in (("+", [fact for some in examples for fact in some]), ("-", denied)):
         lines += [",".join([*fact, *([""] * (3 - len(fact))), label]) for fact in facts]
+    run.mkdir(exist_ok=True)
     (run / "facts.csv").write_text("\n".join(lines) + "\n")
-    api.extract(shop, ONTOLOGY, run / "facts.csv", run / "run")
+    api.extract(shop, ontology, run / "facts.csv", run / "run")
     told = api.propose(run / "run", ranker="evidence").proposals
     return {one.predicate: set(one.texts) for one in told.proposed}, told
 
@@ -114,3 +119,88 @@ def test_a_rule_that_is_rejected_beside_a_part_that_follows_leaves_the_others_ri
         session.say(UserDecision("Person", Said.REJECTED, rules=(parse_rule(CUSTOMERS),)))
         found = session.decisions.get("Person")
         assert found is None or CUSTOMERS not in map(rule_text, found.rules)
+
+
+AGENT, STORE, PLACE = "http://w/Agent", "http://w/Store", "http://w/Place"
+SALES = Ontology(
+    (
+        OntologyClass(AGENT, "Agent"),
+        OntologyClass(PERSON, "Person", parents=(AGENT,)),
+        OntologyClass(STORE, "Store", parents=(AGENT,)),
+        OntologyClass(PLACE, "Place"),
+        *(OntologyClass(f"http://w/{name}", name, parents=(PLACE,)) for name in ("Town", "Lake", "Peak")),
+        OntologyClass(ORDER, "Order"),
+    ),
+    (
+        Property("http://w/familyName", "familyName", PropertyKind.DATATYPE, domains=(PERSON,)),
+        Property("http://w/phone", "phone", PropertyKind.DATATYPE, domains=(AGENT,)),
+        Property("http://w/label", "label", PropertyKind.DATATYPE, domains=(PLACE,)),
+        Property("http://w/seller", "seller", PropertyKind.OBJECT, domains=(ORDER,), ranges=(AGENT,)),
+    ),
+)
+SOLD = [("seller", f"orders:{i}", f"staff:{i % 4 + 1}") for i in (2, 5, 9)]
+NAMES = [("familyName", f"customer:{i}", f"Name {i}") for i in (2, 5, 9)]
+STORES = [("Store", "store:1"), ("Store", "store:3")]
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("sales") / "sales.duckdb"
+    with duckdb.connect(file) as connection:
+        connection.execute(
+            """
+            CREATE TABLE customer (id INTEGER PRIMARY KEY, last_name VARCHAR, phone VARCHAR);
+            CREATE TABLE staff (id INTEGER PRIMARY KEY, last_name VARCHAR, phone VARCHAR);
+            CREATE TABLE store (id INTEGER PRIMARY KEY, title VARCHAR, phone VARCHAR);
+            CREATE TABLE town (id INTEGER PRIMARY KEY, town VARCHAR, people INTEGER);
+            CREATE TABLE lake (id INTEGER PRIMARY KEY, title VARCHAR, depth INTEGER);
+            CREATE TABLE peak (id INTEGER PRIMARY KEY, called VARCHAR, height INTEGER);
+            CREATE TABLE orders (id INTEGER PRIMARY KEY, staff_id INTEGER REFERENCES staff, phone VARCHAR);
+            INSERT INTO customer SELECT i, 'Name ' || i, 'c' || i FROM range(1, 60) r(i);
+            INSERT INTO staff SELECT i, 'Clerk ' || i, 's' || i FROM range(1, 5) r(i);
+            INSERT INTO store SELECT i, 'The store ' || i, 't' || i FROM range(1, 7) r(i);
+            INSERT INTO town SELECT i, 'Town ' || i, 50 FROM range(1, 40) r(i);
+            INSERT INTO lake SELECT i, 'Lake ' || i, 100 FROM range(1, 30) r(i);
+            INSERT INTO peak SELECT i, 'Mount ' || i, 3000 FROM range(1, 20) r(i);
+            INSERT INTO orders SELECT i, i % 4 + 1, 'o' || i FROM range(1, 90) r(i);
+            """
+        )
+    return f"duckdb:///{file}"
+
+
+def test_what_a_property_leads_to_is_of_the_class_that_it_looks_like(sales: str, tmp_path: Path) -> None:
+    """A seller is an agent, person or store; staff have a last name as all persons have, and stores have none."""
+    found, _ = proposed(sales, tmp_path, PERSONS, STORES, NAMES, SOLD, ontology=SALES)
+    assert found["Person"] == {CUSTOMERS, "Person(x) <- staff(id: x)"}
+    assert found["familyName"] == {
+        "familyName(x, y) <- customer(id: x, last_name: y)",
+        "familyName(x, y) <- staff(id: x, last_name: y)",
+    }
+    assert found["Store"] == {"Store(x) <- store(id: x)"}
+    found, _ = proposed(sales, tmp_path / "again", PERSONS, STORES, SOLD, ontology=SALES)
+    assert found["Person"] == {CUSTOMERS}, "nothing tells persons from stores"
+
+
+def test_a_column_of_the_same_name_is_taken_of_all_classes_that_a_property_may_be_of(
+    sales: str, tmp_path: Path
+) -> None:
+    found, _ = proposed(sales, tmp_path, PERSONS, STORES, PHONES, ontology=SALES)
+    assert found["phone"] == {
+        "phone(x, y) <- customer(id: x, phone: y)",
+        "phone(x, y) <- store(id: x, phone: y)",
+    }, "orders are no agents"
+
+
+def test_a_property_that_is_what_rows_are_called_is_so_in_all_tables_that_it_may_be_of(
+    sales: str, tmp_path: Path
+) -> None:
+    """One table alone does not show that what it has is the name of its rows; two in columns of two names do."""
+    things = [("Town", f"town:{i}") for i in (1, 3)] + [("Lake", f"lake:{i}") for i in (2, 4)]
+    things += [("Peak", f"peak:{i}") for i in (1, 5)]
+    towns = [("label", f"town:{i}", f"Town {i}") for i in (2, 5, 9)]
+    lakes = [("label", f"lake:{i}", f"Lake {i}") for i in (3, 7)]
+    both = {"label(x, y) <- town(id: x, town: y)", "label(x, y) <- lake(id: x, title: y)"}
+    found, _ = proposed(sales, tmp_path, things, towns, lakes, ontology=SALES)
+    assert found["label"] == {*both, "label(x, y) <- peak(id: x, called: y)"}
+    found, _ = proposed(sales, tmp_path / "again", things, towns, ontology=SALES)
+    assert found["label"] == {"label(x, y) <- town(id: x, town: y)"}
