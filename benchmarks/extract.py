@@ -7,7 +7,9 @@ Each measurement runs in a process of its own, so that its peak memory is its ow
 all threads together, so that others may use the machine. Generated scenarios give twenty examples of each predicate,
 as a user would; the smaller ones go on to proposals. The obvious way is measured on a sample of the facts and
 multiplied, since it takes hours on the larger ones; the table says on how many. `passes` is the whole extraction, the
-profile of the structure included, over a single pass in the same process that reads every column of every table once.
+profile of the structure included, over a single pass: a fresh process opens the file and makes a checksum of the text
+of every value of every column (extraction compares texts). `hashed` is the same over a cheaper pass, in a process that
+has the file in memory, which hashes each row as DuckDB keeps it, mostly numbers of a dictionary.
 """
 
 from __future__ import annotations
@@ -60,13 +62,15 @@ def measure(
         open_database(scenario_database(opened, cache_folder()), timeout=3600) as database,
     ):
         rows = sum(table.rows or 0 for table in database.schema.tables)
-        single_pass(database)  # of a file that is in memory, as it is when extraction begins
+        text_seconds = float(own_process("--pass", str(database.safe_url)))
+        hash_pass(database)  # of a file that is in memory, as it is when extraction begins
         start = time.process_time()
-        single_pass(database)
-        pass_seconds = time.process_time() - start
+        hash_pass(database)
+        hash_seconds = time.process_time() - start
         start = time.process_time()
         if few:
-            told = read_examples([some_facts(scenario, positives, Path(folder))], ontology, database)
+            examples = own_process("--examples", str(scenario), str(positives), folder)
+            told = read_examples([Path(examples)], ontology, database)
         else:
             told = scenario_examples(opened, ontology, database)
         examples_seconds = time.process_time() - start
@@ -84,8 +88,10 @@ def measure(
             "examples_seconds": examples_seconds,
             "seconds": seconds,
             "on_the_clock": on_the_clock,
-            "pass_seconds": pass_seconds,
-            "passes": seconds / pass_seconds,
+            "pass_seconds": text_seconds,
+            "passes": seconds / text_seconds,
+            "hashed_seconds": hash_seconds,
+            "hashed": seconds / hash_seconds,
             "steps": steps,
             "peak_mb": memory,
         }
@@ -129,23 +135,35 @@ def some_facts(scenario: Path, most: int, folder: Path) -> Path:
     return path
 
 
-def single_pass(database: Database) -> float:
-    """Seconds to read every column of every table once: what no extraction can do without."""
-    start = time.perf_counter()
+def text_pass(url: str) -> float:
+    """Processor seconds to open a file and read the text of every value of every column once."""
+    start = time.process_time()
+    with open_database(url, timeout=3600) as database:
+        for table in database.schema.tables:
+            texts = (f"CAST({quote_identifier(column.name)} AS VARCHAR)" for column in table.columns)
+            checksums = ", ".join(f"bit_xor(hash({text}))" for text in texts)
+            list(database.rows(f"SELECT {checksums} FROM {database.quoted(table.name)}"))
+    return time.process_time() - start
+
+
+def hash_pass(database: Database) -> None:
+    """Read every column of every table once, as DuckDB keeps it."""
     for table in database.schema.tables:
         columns = ", ".join(quote_identifier(column.name) for column in table.columns)
         list(database.rows(f"SELECT bit_xor(hash({columns})) FROM {database.quoted(table.name)}"))
-    return time.perf_counter() - start
+
+
+def own_process(*arguments: str) -> str:
+    """What this file prints when it is run with these arguments: a fresh process, whose memory is its own."""
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{arguments[0]}: {done.stderr.strip().splitlines()[-1]}")
+    return done.stdout.strip()
 
 
 def in_own_process(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Measure in a fresh process; its peak memory is then that of this measurement alone."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", json.dumps(arguments)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{name}: {done.stderr.strip().splitlines()[-1]}")
-    return {"name": name, **json.loads(done.stdout)}
+    return {"name": name, **json.loads(own_process("--one", json.dumps(arguments)))}
 
 
 def plan(largest: int, folder: Path) -> list[tuple[str, dict[str, Any]]]:
@@ -165,7 +183,8 @@ def plan(largest: int, folder: Path) -> list[tuple[str, dict[str, Any]]]:
     sizes = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= largest]
     for size in sizes:
         path = folder / f"generated-{size}"
-        generate_scenario(path, kind="restructuring", size=size)
+        if not path.exists():
+            generate_scenario(path, kind="restructuring", size=size)
         work.append((f"generated 1e{len(str(size)) - 1}", {
             "scenario": str(path), "positives": 20, "negatives": "uniform", "templates": list(TEMPLATES), "few": True,
             "baseline_facts": 20 if size == 10**4 else 2 if size == 10**5 else 0,
@@ -223,8 +242,18 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, help="write a log-log plot here")
     parser.add_argument("--largest", type=int, default=10**7, help="rows of the largest generated scenario")
     parser.add_argument("--only", default="", help="measure what is called so, such as generated")
+    parser.add_argument("--keep", type=Path, help="keep generated scenarios here, and take those that are there")
     parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--pass", dest="url", help=argparse.SUPPRESS)
+    parser.add_argument("--examples", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.url:
+        print(text_pass(arguments.url))
+        return
+    if arguments.examples:
+        scenario, most, folder = arguments.examples
+        print(some_facts(Path(scenario), int(most), Path(folder)))
+        return
     if arguments.one:
         print(
             json.dumps(
@@ -235,8 +264,8 @@ def main() -> None:
     results = []
     with tempfile.TemporaryDirectory() as folder:
         counted = f"{'':32}{'rows':>12}{'facts':>9}{'candidates':>12}"
-        print(f"{counted}{'seconds':>10}{'passes':>8}{'proposals':>10}{'peak MB':>9}{'ratio':>9}")
-        for name, asked in plan(arguments.largest, Path(folder)):
+        print(f"{counted}{'seconds':>10}{'passes':>8}{'hashed':>8}{'proposals':>10}{'peak MB':>9}{'ratio':>9}")
+        for name, asked in plan(arguments.largest, arguments.keep or Path(folder)):
             if not name.startswith(arguments.only):
                 continue
             result = in_own_process(name, asked)
@@ -244,7 +273,7 @@ def main() -> None:
             ratio = f"{result['ratio']:.0f}x" if "ratio" in result else ""
             counts = f"{result['rows']:>12,}{result['facts']:>9,}{result['candidates']:>12,}"
             proposed = f"{result['proposal_seconds']:.1f}" if "proposal_seconds" in result else ""
-            times = f"{result['seconds']:>10.2f}{result['passes']:>7.0f}x{proposed:>10}"
+            times = f"{result['seconds']:>10.2f}{result['passes']:>7.1f}x{result['hashed']:>7.0f}x{proposed:>10}"
             times += f"{result['peak_mb']:>9.0f}{ratio:>9}"
             print(f"{name:32}{counts}{times}", flush=True)
     summary = {"cores": os.cpu_count(), "results": results, "growth_exponent_in_rows": growth(results)}

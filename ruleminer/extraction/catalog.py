@@ -27,6 +27,8 @@ class SourceColumn:
     is_sparse: bool  # NULL in some rows, but not in all
     space: int | None  # the number of the space that its values are keys in
     distinct: int = 0  # values, as far as they were counted
+    span: tuple[int, int] | None = None  # the least and the greatest, of whole numbers
+    values: tuple[str, ...] = ()  # lexical forms of all its values, where they are few and known
     common: tuple[str, ...] = ()  # lexical forms of the values that very many rows hold
 
     @property
@@ -82,6 +84,8 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                     is_sparse=place in structure.sparse,
                     space=numbers.get(place),
                     distinct=profile.distinct if profile is not None else 0,
+                    span=profile.span if profile is not None and column.kind is Kind.INTEGER else None,
+                    values=profile.all_values if profile is not None else (),
                     common=() if common is None else _common(profile, common),
                 )
             )

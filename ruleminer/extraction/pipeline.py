@@ -51,6 +51,10 @@ from ruleminer.structure.files import write_structure
 from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.whole_files import remove, write_whole
 
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B")
+SOURCE_MEMORY = 500 * 10**6
+"""Bytes that a source which is read in this process may take beside the search, and is given in any case."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExtractOptions:
@@ -71,8 +75,14 @@ class ExtractOptions:
             raise InputError(f"‹positives› must be at least 1, not {self.positives}")
         if self.max_candidates is not None and self.max_candidates < 1:
             raise InputError(f"‹max_candidates› must be at least 1, not {self.max_candidates}")
-        if not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
+        if not _SIZE.fullmatch(self.memory):
             raise InputError(f"‹memory› must be a size such as 2GB or 500MB, not {self.memory!r}")
+
+    @property
+    def bytes_of_source(self) -> int:
+        """What a source that is read in this process may take before the search begins: as much as the search may."""
+        number, unit, binary = _SIZE.fullmatch(self.memory).groups()  # type: ignore[union-attr]
+        return max(SOURCE_MEMORY, int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit) + 1)))
 
 
 DEFAULTS = ExtractOptions()
@@ -111,7 +121,7 @@ def extract(
     times: dict[str, float] = {}
     schema = database.schema
     if structure is None:
-        with _timed(times, "structure"):
+        with _timed(times, "structure"), database.memory_limit(options.bytes_of_source):
             structure = learn_structure(database, progress=progress)
     entities = read_entities(examples, structure, database, ontology)
     examples = entities.facts
@@ -119,7 +129,7 @@ def extract(
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
     plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
     run = Run.of(out)
-    with run.held("extract"):
+    with run.held("extract"), database.memory_limit(SOURCE_MEMORY):
         again = run.dataset.exists() and not force
         if again and read_dataset(run).manifest.get("plan") != plan:
             run.keep_dataset()

@@ -35,6 +35,9 @@ MOST_WORDS, LONGEST_RUN = 8, 4  # pieces of a text that is put together, and of 
 CUT = r"[ ,;:/()|_.\-]+"
 """What may stand between the parts of a text."""
 
+# Forms that move a number's point, pad it with zeros or trim it: values with other digits need not be put into them.
+_SAME_DIGITS = ("times", "scale", "number")
+_DIGITS = "translate({}, '+-. 0', '')"
 _VALUE = Variable("a")  # what a form is applied to
 # Of facts with the same arguments one is asked about, if the property of any of them is unsettled.
 _UNSETTLED_FACTS = "SELECT alike FROM fact WHERE predicate IN (SELECT predicate FROM unsettled)"
@@ -109,11 +112,13 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
                                                    changed BOOLEAN);
         """
     )
-    (asked,) = work.execute("SELECT count(*) FROM asked_key").fetchone() or (0,)
+    asked = {name for (name,) in work.execute("SELECT DISTINCT made_family FROM asked_key").fetchall()}
     if asked:
         documents = f"family = 'text' AND length(key) <= {LONGEST} AND key LIKE '{{%' AND json_valid(key)"
         names = work.execute(f"SELECT DISTINCT unnest(json_keys(key)) FROM value WHERE {documents}").fetchall()
-        for form in forms(name for (name,) in names):
+        for form in (
+            one for one in forms(name for (name,) in names) if family(TRANSFORMATIONS[one.name].gives) in asked
+        ):
             work.execute(_formed_sql(form, dialect))
     work.execute(
         """
@@ -138,6 +143,9 @@ def _formed_sql(form: Transformed, dialect: Dialect) -> str:
         letters = (ascii_uppercase, ascii_lowercase) if form.name == "lower" else (ascii_lowercase, ascii_uppercase)
         made = f"translate(key, '{letters[0]}', '{letters[1]}')"
     gives = family(known.gives)
+    if form.name in _SAME_DIGITS:
+        made_of = f"SELECT {_DIGITS.format('made')} FROM asked_key WHERE made_family = '{gives}'"
+        conditions.append(f"{_DIGITS.format('key')} IN ({made_of})")
     form_literal = exp.Literal.string(form_text(form)).sql("duckdb")
     return f"""
         INSERT INTO formed_value

@@ -88,7 +88,7 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
     options = _options(request, recipe.options if recipe else ExtractOptions(seed=request.seed))
     files = recipe.templates if recipe and request.templates is None else None
     templates = read_templates(request.templates, files)
-    with heeding_interrupts(progress) as progress, _problem(request) as (database, ontology, examples):
+    with heeding_interrupts(progress) as progress, _problem(request, options) as (database, ontology, examples):
         report(examples)
         facts = examples.facts
         if recipe and recipe.predicates:
@@ -134,19 +134,19 @@ def _options(request: ExtractRequest, options: ExtractOptions) -> ExtractOptions
 
 
 @contextmanager
-def _problem(request: ExtractRequest) -> Iterator[tuple[Database, Ontology, Examples]]:
+def _problem(request: ExtractRequest, options: ExtractOptions) -> Iterator[tuple[Database, Ontology, Examples]]:
     if request.scenario is None:
         assert request.db is not None
         if request.ontology is None or not request.examples:
             raise InputError("‹database› needs ‹ontology› and at least one of ‹examples›")
         ontology = read_ontology(request.ontology)
-        with _opened(request, request.db) as database:
+        with _opened(request, request.db) as database, database.memory_limit(options.bytes_of_source):
             yield database, ontology, read_examples(request.examples, ontology, database)
         return
     scenario = open_scenario(request.scenario)
     ontology = read_ontology(request.ontology or scenario.ontology_path)
     url = request.db or scenario_database(scenario, cache_folder())
-    with _opened(request, url) as database:
+    with _opened(request, url) as database, database.memory_limit(options.bytes_of_source):
         if request.examples:
             yield database, ontology, read_examples(request.examples, ontology, database)
         else:

@@ -6,6 +6,7 @@ returns its rows nor on the engine: the same seed draws the same facts from Duck
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 import duckdb
@@ -18,6 +19,7 @@ from ruleminer.extraction.incoming import Source, incoming
 from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.expressions import column_of, identifier
 from ruleminer.rules.sql import Query
+from ruleminer.rules.values import Kind
 
 # Of each table and family, this many constants at most take part in the draw of uniform negatives.
 POOL = 20_000
@@ -150,12 +152,31 @@ def _pool_of_positives(work: duckdb.DuckDBPyConnection) -> None:
 
 
 def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, seed: int) -> None:
-    """`pool`: constants of the database, of the families that positives have."""
+    """`pool`: constants of the database, of the families that positives have.
+
+    The source is not asked for what its profile tells: the values of codes, and whole numbers where some column holds
+    each of a range.
+    """
     work.execute("UPDATE argument_type SET family = 'text' WHERE family = 'iri'")  # a database knows no IRIs
     families = {name for (name,) in work.execute("SELECT DISTINCT family FROM argument_type").fetchall()}
     work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
-    for table, columns in catalog.by_table.items():
-        query = constants_query(table, [c for c in columns if c.family in families], source.dialect, seed)
+    asked = [column for column in catalog.columns if column.family in families]
+    told = {(str(column.family), value) for column in asked for value in column.values}
+    columns = [pa.array(column, pa.string()) for column in zip(*sorted(told), strict=True)] or [
+        pa.array([], pa.string())
+    ] * 2
+    work.register("constants_told", pa.table(columns, names=["family", "text"]))
+    work.execute("INSERT INTO constant_found SELECT * FROM constants_told")
+    work.unregister("constants_told")
+    ranges = full_ranges(asked) if source.dialect.types_values else []
+    for low, high in ranges:
+        bound = _bound(high - low + 1)
+        early = f"WHERE md5(? || v) < '{bound}'" if bound else "WHERE ? IS NOT NULL"
+        numbers = f"SELECT CAST(range AS VARCHAR) AS v FROM range({low}, {high + 1})"
+        work.execute(f"INSERT INTO constant_found SELECT '{Kind.DECIMAL}', v FROM ({numbers}) {early}", [str(seed)])
+    for table, of_table in catalog.by_table.items():
+        left = [c for c in of_table if c.family in families and not c.values and not _lies_in(c, ranges)]
+        query = constants_query(table, left, source.dialect, seed) if catalog.rows.get(table) != 0 else None
         if query is not None:
             with incoming(work, source, query, table):
                 work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")
@@ -163,11 +184,27 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
         """
         CREATE OR REPLACE TEMP TABLE pool AS
         SELECT family, text, NULL AS only, row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
-        FROM (SELECT DISTINCT family, text FROM constant_found
+        FROM (SELECT family, text FROM (SELECT DISTINCT family, text FROM constant_found)
               QUALIFY row_number() OVER (PARTITION BY family ORDER BY md5(? || text), text) <= ?)
         """,
         [str(seed), POOL],
     )
+
+
+def full_ranges(columns: Sequence[SourceColumn]) -> list[tuple[int, int]]:
+    """The ranges of whole numbers of which some column holds each; none of them in another."""
+    found: list[tuple[int, int]] = []
+    for low, high in sorted(
+        (column.span for column in columns if column.span and column.distinct == column.span[1] - column.span[0] + 1),
+        key=lambda span: (span[0], -span[1]),
+    ):
+        if not found or high > found[-1][1]:
+            found.append((low, high))
+    return found
+
+
+def _lies_in(column: SourceColumn, ranges: Sequence[tuple[int, int]]) -> bool:
+    return column.span is not None and any(low <= column.span[0] and column.span[1] <= high for low, high in ranges)
 
 
 def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, seed: int) -> Query | None:
@@ -178,7 +215,10 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, s
     if not columns:
         return None
     seeded = f"md5({dialect.text_of(BOUND)} || v)"
-    bounds = {family: _bound([c for c in columns if c.family == family]) for family in {c.family for c in columns}}
+    bounds = {
+        family: _bound(max(column.distinct for column in columns if column.family == family))
+        for family in {column.family for column in columns}
+    }
     early = [f"family <> '{family}' OR {seeded} < '{bound}'" for family, bound in sorted(bounds.items()) if bound]
     pairs = [
         (
@@ -196,12 +236,11 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, s
     return Query(sql, (str(seed),) * (1 + len(early)))
 
 
-def _bound(columns: list[SourceColumn]) -> str:
-    """What the MD5 of the first constants is certainly less than, as one column alone has very many; '' for anything.
+def _bound(known: int) -> str:
+    """What the MD5 of the first of so many constants is certainly less than, as they are very many; '' for anything.
 
     Twice as many as are wanted lie below it on average, so that fewer are not to be expected in the life of the world.
     """
-    known = max(column.distinct for column in columns)
     return f"{int(2 * POOL / known * 16**8):08x}" if known > _MANY * POOL else ""
 
 

@@ -93,6 +93,7 @@ class Database:
         self.trusts = trusts  # whether a stranger's SQL runs as it is (foreign_sql.py)
         self._engine, self._include, self._exclude, self._count_rows = engine, include, exclude, count_rows
         self._functions: dict[str, bool] = {}
+        self._memory: int | None = None
 
     @cached_property
     def schema(self) -> Schema:
@@ -130,6 +131,17 @@ class Database:
             refused = self._engine.refused_functions(unknown)
             self._functions.update({name: name in refused for name in unknown})
         return {name for name in names if self._functions[name]}
+
+    @contextmanager
+    def memory_limit(self, size: int) -> Iterator[None]:
+        """A source that is read in this process takes no more than so many bytes inside, whatever it takes outside."""
+        before, self._memory = self._memory, size
+        self._engine.limit_memory(size)
+        try:
+            yield
+        finally:
+            self._memory = before
+            self._engine.limit_memory(before)
 
     def quoted(self, table: str) -> str:
         """The table's name for SQL: quoted, and with its schema where there are schemas."""

@@ -52,6 +52,11 @@ class ColumnProfile:
             return None
         return int(self.low), int(self.high)
 
+    @property
+    def all_values(self) -> tuple[str, ...]:
+        """The lexical forms of all values; () where only some of them are known."""
+        return tuple(form for form, _ in self.common) if len(self.common) == self.distinct else ()
+
     def frequency(self, text: str) -> float:
         """In how many rows a value stands: as counted, or as often as the values that were not, on average."""
         for value, rows in self.common:

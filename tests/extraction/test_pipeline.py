@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -19,8 +20,9 @@ from rdflib import Graph
 
 from ruleminer.dataset import read_dataset
 from ruleminer.errors import ConnectionLostError, InputError
+from ruleminer.extraction import pipeline
 from ruleminer.extraction.pipeline import ExtractOptions, extract
-from ruleminer.extraction.sampling import Negatives
+from ruleminer.extraction.sampling import Negatives, sample_facts
 from ruleminer.extraction.summary import summarise
 from ruleminer.problem.facts import Fact, fact_table, predicate_facts, united
 from ruleminer.problem.ontology import ontology_of
@@ -32,7 +34,7 @@ from ruleminer.run import Run
 from ruleminer.sources.database import Database, open_database
 from ruleminer.structure.files import read_structure
 from ruleminer.structure.link_file import LinkWishes
-from ruleminer.structure.structure import learn_structure
+from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.terminal import dataset_line
 
 GIVEN = ExtractOptions(positives=None, negatives=Negatives.NONE)
@@ -228,6 +230,7 @@ class Dropping:
     def __init__(self, database: Database) -> None:
         self.database, self.calls = database, 0
         self.dialect, self.schema, self.safe_url = database.dialect, database.schema, database.safe_url
+        self.memory_limit = database.memory_limit
 
     def arrow(self, sql: str, parameters: object = ()) -> pa.RecordBatchReader:
         self.calls += 1
@@ -389,12 +392,38 @@ def test_without_negatives_nothing_is_refined(tmp_path: Path) -> None:
     assert read_dataset(tmp_path / "run").manifest["refined"] == []
 
 
+def test_a_source_in_this_process_has_a_share_of_the_memory_while_the_search_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = database_of(tmp_path / "p.duckdb", "CREATE TABLE p (id INTEGER PRIMARY KEY)", "INSERT INTO p VALUES (1), (2)")
+    limits: list[str] = []
+    with open_database(url) as database:
+
+        def limit() -> str:
+            return str(next(database.rows("SELECT current_setting('memory_limit')"))[0])
+
+        def learnt(*given: Any, **more: Any) -> Structure:
+            limits.append(limit())
+            return learn_structure(*given, **more)
+
+        def sampled(*given: Any, **more: Any) -> pa.Table:
+            limits.append(limit())
+            return sample_facts(*given, **more)
+
+        monkeypatch.setattr(pipeline, "learn_structure", learnt)
+        monkeypatch.setattr(pipeline, "sample_facts", sampled)
+        before = limit()
+        extract(database, fact_table(unary("P", "1")), templates("classes"), tmp_path / "run", ExtractOptions())
+        assert [before, *limits, limit()] == ["3.7 GiB", "1.8 GiB", "476.8 MiB", "3.7 GiB"]
+
+
 class Dying:
     """A database that is gone for good after some statements."""
 
     def __init__(self, database: Database, statements: int) -> None:
         self.database, self.left = database, statements
         self.dialect, self.schema, self.safe_url = database.dialect, database.schema, database.safe_url
+        self.memory_limit = database.memory_limit
 
     def arrow(self, sql: str, parameters: object = ()) -> pa.RecordBatchReader:
         self.left -= 1

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from ruleminer.extraction import sampling
+from ruleminer.extraction.catalog import Catalog
 from ruleminer.extraction.sampling import Negatives, sample_facts
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.rules.lexical import lexical_form
@@ -191,6 +192,33 @@ def test_constants_that_cannot_be_drawn_are_left_early_and_the_same_ones_remain(
                 rows = database.arrow(query.sql, query.parameters).read_all()
                 drawn_ones.append(set(zip(rows["family"].to_pylist(), rows["v"].to_pylist(), strict=True)))
             assert drawn_ones[1] <= drawn_ones[0]
+
+
+@pytest.mark.parametrize("pool", [20_000, 300])
+def test_the_source_is_not_asked_for_constants_that_the_profile_tells(
+    pool: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "POOL", pool)
+    with duckdb.connect(tmp_path / "told.duckdb") as work:
+        work.execute("CREATE TABLE thing AS SELECT i AS id, 'n' || i AS name, i % 3 AS kind FROM range(7, 4000) r(i)")
+        work.execute(
+            "CREATE TABLE pair AS SELECT 7 + i * 37 % 3993 AS a, i * 17 AS b, i / 8 AS share FROM range(900) r(i)"
+        )
+    with open_database(tmp_path / "told.duckdb") as database:
+        told = catalog_of_database(database)
+        untold = Catalog([replace(c, span=None, values=(), distinct=0) for c in told.columns], told.rows)
+        asked: list[str] = []
+        arrow = database.arrow
+        monkeypatch.setattr(database, "arrow", lambda sql, *rest: asked.append(sql) or arrow(sql, *rest))
+        pools = []
+        for catalog in (told, untold):
+            facts = fact_table(some_examples())
+            options = {"positives": None, "negatives": Negatives.UNIFORM, "seed": 3}
+            with duckdb.connect() as work:
+                pools.append(sample_facts(work, facts, database, catalog, **options).to_pylist())
+    assert pools[0] == pools[1]
+    assert [f't."{name}"' in " ".join(asked[:-2]) for name in ("id", "kind", "a")] == [False] * 3
+    assert [f't."{name}"' in " ".join(asked[:-2]) for name in ("name", "b", "share")] == [True] * 3
 
 
 def test_the_bound_lets_twice_as_many_constants_pass_as_are_wanted(

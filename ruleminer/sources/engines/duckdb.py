@@ -32,7 +32,7 @@ from ruleminer.sources.schema import Column, ForeignKey, Table, quote_identifier
 KEYS_TABLE = "_ruleminer_keys"
 CATALOG = "_ruleminer"
 _TRIES_TO_CLOSE = 40  # of a connection that another thread still uses
-_MEMORY = "4GB"  # for one query; what needs more goes to disk, or is refused
+_MEMORY = 4 * 10**9  # bytes for one query; what needs more goes to disk, or is refused
 
 _COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns()
@@ -72,7 +72,7 @@ class DuckDB:
         self._path, self._timeout, self._schema = path, timeout, "main"
         self._views_are_tables = connection is not None
         self._connection = connection or attached(path, path, read_only=True)
-        self._connection.execute(f"SET memory_limit = '{_MEMORY}'")
+        self.limit_memory(None)
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
         """The schema unqualified names go to, and how many tables and views each schema has."""
@@ -161,6 +161,12 @@ class DuckDB:
     def role_problem(self) -> str:
         """A file has no roles."""
         return ""
+
+    def limit_memory(self, size: int | None) -> None:
+        """Take no more than so many bytes from now on; a folder's tables may be in memory themselves, and keep it."""
+        if size is None or not self._views_are_tables:
+            with suppress(duckdb.ConnectionException):  # closed by now
+                self._connection.execute(f"SET memory_limit = '{size or _MEMORY}B'")
 
     def close(self) -> None:
         """Give back every connection; a statement that still runs in another thread is stopped."""

@@ -54,6 +54,9 @@ class Engine(Protocol):
     def role_problem(self) -> str:
         """What the role we read with should not be allowed to do, in a few words; empty if it may only read."""
 
+    def limit_memory(self, size: int | None) -> None:
+        """Take no more than so many bytes of this machine's memory from now on; None: as many as at first."""
+
     def close(self) -> None:
         """Give back every connection."""
 

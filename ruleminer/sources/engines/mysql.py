@@ -202,6 +202,9 @@ class MySQL:
                     return "may write to its tables"
         return ""
 
+    def limit_memory(self, size: int | None) -> None:
+        """The server's memory is its own."""
+
     def close(self) -> None:
         """Give back every idle connection."""
         while self._idle:

@@ -235,6 +235,9 @@ class PostgreSQL:
                 cursor.execute(_NOTICE_A_LOST_CLIENT)
         return connection
 
+    def limit_memory(self, size: int | None) -> None:
+        """The server's memory is its own."""
+
     def close(self) -> None:
         """Give back every idle connection."""
         while self._idle:

@@ -184,6 +184,9 @@ class Spark:
         """A folder has no roles, and a catalogue does not tell of them."""
         return ""
 
+    def limit_memory(self, size: int | None) -> None:
+        """Spark's memory is its session's."""
+
     def close(self) -> None:
         """Give back the session; the Java process stays, for others."""
         session, self._known = self._known, None

@@ -168,6 +168,9 @@ class SQLite:
         """A file has no roles."""
         return ""
 
+    def limit_memory(self, size: int | None) -> None:
+        """SQLite keeps a few pages only."""
+
     def close(self) -> None:
         """Give back the connection."""
         self._connection.close()
