@@ -13,13 +13,17 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.pool import Bools
 from ruleminer.proposals.prior import PriorOf, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Atom, Constant, Place, Rule, Variable
 from ruleminer.sources.schema import Column
+from ruleminer.structure.profile import ColumnProfile
 
 _BASES = 2  # rules that are looked at again
+_PARTS = 2  # rules beside them, for the examples that are left
+_CALLED = 20  # rules of which those codes are looked at that have a value called like the term
 _LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter that no name calls for
 _MOST = 60  # positives that are asked about
 _AGREE = 0.6  # share of them that must say the same; some may be wrong examples
@@ -55,7 +59,7 @@ def refinements(
     measured: Sequence[Measured], derivations: Derivations, prior_of: PriorOf, weights: PriorWeights
 ) -> list[list[Rule]]:
     """For each pool: its best rules with one more condition on a code, as far as the positives agree on it."""
-    probes = [list(_probes(one, derivations, weights)) for one in measured]
+    probes = [list(_probes(one, derivations, prior_of, weights)) for one in measured]
     answers = iter(derivations.companions([(probe.rule, probe.facts) for some in probes for probe in some]))
     finer: list[list[Rule]] = []
     for one, some in zip(measured, probes, strict=True):
@@ -73,20 +77,41 @@ def refinements(
     return finer
 
 
-def _probes(measured: Measured, derivations: Derivations, weights: PriorWeights) -> Iterator[_Probe]:
-    """The codes of the atoms of the best rules."""
-    pool = measured.pool
-    for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
+def _probes(measured: Measured, derivations: Derivations, prior_of: PriorOf, weights: PriorWeights) -> Iterator[_Probe]:
+    """The codes of the atoms of the best rules; of some more rules, those with a value that is called like the term."""
+    pool, structure = measured.pool, derivations.structure
+    order = rank(measured, Ranker.EVIDENCE, weights).order.tolist()
+    bases = {*order[:_BASES], *_best_of_the_rest(pool.covers, order)}
+    for base in dict.fromkeys((*order[:_CALLED], *sorted(bases))):
         derived = [fact for fact, yes in zip(pool.positives, pool.covers[base], strict=True) if yes]
         if not derived or measured.sizes[base] <= len(derived):
             continue
         rule = pool.rules[base]
         for place, atom in enumerate(rule.body):
             used = {column for column, _ in atom.columns}
-            table = derivations.database.schema.table(atom.table)
-            for column in table.columns:
-                if column.name not in used and Place(atom.table, column.name) in derivations.structure.codes:
+            for column in derivations.database.schema.table(atom.table).columns:
+                code = Place(atom.table, column.name)
+                if column.name in used or code not in structure.codes:
+                    continue
+                if base in bases or _names_the_term(structure.profile.column(*code), pool.predicate, prior_of):
                     yield _Probe(rule, place, column, derived[:_MOST])
+
+
+def _best_of_the_rest(covers: Bools, order: Sequence[int]) -> Iterator[int]:
+    """Rules that derive most of the examples that those before them do not: they may be parts of a union."""
+    left = ~covers[order[0]]
+    for _ in range(_PARTS):
+        more = (covers[order] & left).sum(axis=1)
+        if not more.any():
+            return
+        best = order[int(more.argmax())]
+        left = left & ~covers[best]
+        yield best
+
+
+def _names_the_term(profile: ColumnProfile | None, predicate: str, prior_of: PriorOf) -> bool:
+    values = profile.common if profile else ()
+    return any(prior_of.is_called(predicate, Constant.of(text)) for text, _ in values)
 
 
 def _is_called(rule: Rule, base: Rule, prior_of: PriorOf) -> bool:

@@ -32,6 +32,7 @@ def measure(tmp_path: Path) -> Iterator[Measure]:
             "INSERT INTO bore SELECT i, ['appraisal', 'wildcat', 'production'][1 + i % 3], 7 * i, i % 2 = 0 "
             "FROM range(300) r(i)"
         )
+        connection.execute("CREATE TABLE newbore AS SELECT id + 1000 AS id, purpose FROM bore WHERE id < 100")
     with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
         yield Measure(ontology(), Derivations(database, learn_structure(database)), noise=True)
 
@@ -86,3 +87,17 @@ def test_an_example_that_is_gone_from_the_database_is_not_derived_any_more(measu
     assert measured is not None
     place = [rule_text(rule) for rule in measured.pool.rules].index(ALL)
     assert measured.pool.covers[place].tolist() == [True, True, True, True, False]
+
+
+def test_what_the_best_rule_leaves_is_refined_in_its_own_table(measure: Measure) -> None:
+    """Bores from 1,000 on stand in another table, with codes of its own."""
+    atoms = ("bore(id: a)", "bore(id: a, depth: b)", "newbore(id: a)")
+    old, deep, new = (Body(parse_rule(ALL.replace("bore(id: a)", atom))) for atom in atoms)
+    facts = [CandidateSet((f"http://x/bore/{n}",), (old, deep)) for n in range(0, 180, 3)]
+    facts += [CandidateSet((f"http://x/bore/{n}",), (new,)) for n in range(1000, 1015, 3)]
+    measured = measure.measured(pool_of("Dug", facts))
+    assert measured is not None
+    pairs = zip(measured.pool.rules, measured.pool.origin, strict=True)
+    refined = {rule_text(rule) for rule, origin in pairs if origin == REFINED}
+    assert any('newbore(id: a, purpose: "appraisal")' in text for text in refined)
+    assert any(' bore(id: a, purpose: "appraisal")' in text for text in refined)
