@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from rich.console import Console
 from ruleminer import terminal
 from ruleminer.extraction.summary import DatasetSummary, Gap
 from ruleminer.proposals.made_from import as_proposed, wishes
+from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.request import ProposeRequest
+from ruleminer.proposals.stage import Delivery
 from tests.proposals.report.made_up import proposal, proposals
 
 
@@ -61,3 +64,16 @@ def test_a_review_keeps_the_scenario_that_proposals_were_checked_against(tmp_pat
     assert (again.scenario, again.reasoning) == (tmp_path.resolve(), "none")
     gone = as_proposed(ProposeRequest(run=tmp_path), {"made_from": {**made, "scenario": str(tmp_path / "gone")}})
     assert (gone.scenario, gone.reasoning) == (None, "rdfs")
+
+
+def test_drafts_are_counted_as_they_stand_in_the_mapping_and_what_is_missing_is_named() -> None:
+    made = proposals(
+        *(replace(proposal(name, 0.8, positives=0), status=Status.GUESSED) for name in ("A", "B")),
+        replace(proposal("C", 0.1, positives=0), status=Status.GUESSED),
+        *(replace(proposal(f"N{i}", None, positives=0), status=Status.NOTHING, rules=()) for i in range(5)),
+    )
+    lines = terminal.delivery_lines(Delivery(made, Path("out"), (), None, frozenset({"A", "B"})))
+    assert "0 of 8 terms proposed from examples, 2 drafted without, 5 without a rule (N0, N1, N2, N3, N4)" in lines, (
+        lines
+    )
+    assert "1 drafted but not sure enough for the mapping (C)" in lines

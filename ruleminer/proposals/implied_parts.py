@@ -27,10 +27,11 @@ _X, _Y, _KEY = Variable("x"), Variable("y"), Variable("a")
 
 @dataclass(frozen=True, slots=True)
 class ImpliedPart:
-    """A rule that follows for a term, and why."""
+    """A rule that follows for a term, and why; with all `others` of its sort, or none: if it is meant, they are."""
 
     rule: Rule
     why: str
+    others: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +197,8 @@ def _of_property(
                 if len(columns) == 1:
                     shown[part.table] = replace(part, column=columns[0])
                     why = f"both are {other}" if same is not None else f"{other} is what it may be of"
-                    yield ImpliedPart(shown[part.table].rule(name), f"it is shown of {like.table}, and {why}")
+                    told = f"it is shown of {like.table}, and {why}"
+                    yield ImpliedPart(shown[part.table].rule(name), told, others=same is None)
                     break
 
 

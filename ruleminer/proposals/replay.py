@@ -104,8 +104,10 @@ class Replay:
         for _ in range(_ROUNDS if structure is not None else 0):
             decided = {name: one.rules for name, one in found.items() if one.measured.pool.given.any()}
             widened: dict[str, Decision] = {}
-            for name, part in implied_parts(decided, self.measure.ontology, self.measure.derivations.structure):
-                wider = self._widened(widened.get(name, found[name]), part)
+            parts = list(implied_parts(decided, self.measure.ontology, self.measure.derivations.structure))
+            for name, part in parts:
+                together = [one.rule for other, one in parts if other == name and one.others] if part.others else []
+                wider = self._widened(widened.get(name, found[name]), part, together)
                 if wider is not None:
                     widened[name] = wider
             if not widened:
@@ -113,10 +115,11 @@ class Replay:
             found |= widened
         return found
 
-    def _widened(self, decision: Decision, part: ImpliedPart) -> Decision | None:
+    def _widened(self, decision: Decision, part: ImpliedPart, together: Sequence[Rule]) -> Decision | None:
         """The decision with one more part; None if the user, the examples or the database speak against it.
 
-        Examples do, the more there are that the part does not derive: were it meant, some would probably be of it.
+        Examples do, the more there are that no such part derives: were it meant, some would probably be of it, or of
+        those with which it stands and falls.
         """
         measured, body = decision.measured, Body(part.rule)
         pool = measured.pool
@@ -146,12 +149,13 @@ class Replay:
         if place in decision.chosen or pool.hits[place][~pool.drawn].any():
             return None
         derivations = self.measure.derivations
-        union = derivations.union_size([*decision.rules, part.rule])
-        before = derivations.union_size(decision.rules)
-        if not union or before is None or union == before:
+        shown = [pool.rules[one] for one in decision.chosen if one not in decision.implied]
+        before, wider_size = (derivations.union_size(some) for some in (decision.rules, [*decision.rules, part.rule]))
+        least, most = (derivations.union_size(some) for some in (shown, [*decision.rules, part.rule, *together]))
+        if not wider_size or before is None or wider_size == before or not least or not most:
             return None
         unshown = int((~pool.covers[place] & pool.given).sum())
-        if (before / union) ** unshown < _UNLIKELY:
+        if (least / most) ** unshown < _UNLIKELY:
             return None
         ranking = decision.ranking
         if place == len(ranking.posterior):
