@@ -20,10 +20,10 @@ from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecis
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.entity_texts import EntityTexts
-from ruleminer.proposals.implied_parts import ImpliedPart, implied_parts
+from ruleminer.proposals.implied_choice import ImpliedChoice
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import IMPLIED, Bools, Pool, Spaces, extended, rule_pool, with_rules
-from ruleminer.proposals.ranking import Measured, Ranker, likelihood_of, rank
+from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
+from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Place, Rule
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
-_ROUNDS = 3  # in which one term's parts may bring another's
-_UNLIKELY = 0.05  # the probability that no example is of a part, below which the part is not meant
 
 
 @dataclass(frozen=True)
@@ -89,86 +87,17 @@ class Replay:
         """The same database's replay of other decisions: what was asked is known."""
         return Replay(self.measure, said, self._derives, self._unusable, _implied=self._implied)
 
+    @property
+    def _joined(self) -> ImpliedChoice:
+        return ImpliedChoice(self.measure, self.said.rejected, self._refusal, self._with_rule, self._implied)
+
     def decided(
         self, measured: Mapping[str, Measured], ranker: Ranker, applied: Applied | None = None
     ) -> dict[str, Decision]:
         """All terms decided together, as the user's word has it; `applied`, if at hand, spares us applying it."""
         applied = applied or self.applied(measured)
         found = upheld(self._decide(applied, ranker), applied, ranker, self.measure)
-        return found if ranker is Ranker.COVERAGE else self._with_implied(found)
-
-    def _with_implied(self, decisions: dict[str, Decision]) -> dict[str, Decision]:
-        """The decisions of terms with examples, with the parts that follow from those of other terms."""
-        structure = self.measure.structure
-        found = dict(decisions)
-        for _ in range(_ROUNDS if structure is not None else 0):
-            decided = {name: one.rules for name, one in found.items() if one.measured.pool.given.any()}
-            widened: dict[str, Decision] = {}
-            parts = list(implied_parts(decided, self.measure.ontology, self.measure.derivations.structure))
-            for name, part in parts:
-                together = [one.rule for other, one in parts if other == name and one.others] if part.others else []
-                wider = self._widened(widened.get(name, found[name]), part, together)
-                if wider is not None:
-                    widened[name] = wider
-            if not widened:
-                break
-            found |= widened
-        return found
-
-    def _widened(self, decision: Decision, part: ImpliedPart, together: Sequence[Rule]) -> Decision | None:
-        """The decision with one more part; None if the user, the examples or the database speak against it.
-
-        Examples do, the more there are that no such part derives: were it meant, some would probably be of it, or of
-        those with which it stands and falls.
-        """
-        measured, body = decision.measured, Body(part.rule)
-        pool = measured.pool
-        if (
-            decision.word
-            or measured.noise
-            or body in self.said.rejected.get(pool.predicate, {})
-            or self._refusal(part.rule)
-        ):
-            return None
-        if body in pool.bodies:
-            place = pool.bodies.index(body)
-        else:
-            examples = (pool.predicate, body, pool.positives, pool.negatives, pool.spaces)
-            if examples not in self._implied:
-                [wider] = with_rules([pool], [[part.rule]], IMPLIED, self.measure.derivations)
-                is_wider = len(wider.rules) > len(pool.rules)
-                self._implied[examples] = [*wider.covers[-1], *wider.hits[-1]] if is_wider else None
-            derived = self._implied[examples]
-            if derived is None:
-                return None
-            wider = extended(pool, [(body, part.rule, derived)], IMPLIED)
-            measured = self._with_rule(pool.predicate, measured, part.rule)
-            measured = replace(measured, pool=wider)
-            place = len(pool.rules)
-        pool = measured.pool
-        if place in decision.chosen or pool.hits[place][~pool.drawn].any():
-            return None
-        derivations = self.measure.derivations
-        shown = [pool.rules[one] for one in decision.chosen if one not in decision.implied]
-        before, wider_size = (derivations.union_size(some) for some in (decision.rules, [*decision.rules, part.rule]))
-        least, most = (derivations.union_size(some) for some in (shown, [*decision.rules, part.rule, *together]))
-        if not wider_size or before is None or wider_size == before or not least or not most:
-            return None
-        unshown = int((~pool.covers[place] & pool.given).sum())
-        if (least / most) ** unshown < _UNLIKELY:
-            return None
-        ranking = decision.ranking
-        if place == len(ranking.posterior):
-            weights = self.measure.weights
-            ranking = replace(
-                ranking,
-                order=np.append(ranking.order, place),
-                posterior=np.append(ranking.posterior, 0.0),
-                log_prior=np.append(ranking.log_prior, measured.priors[place].total(weights, int(pool.given.sum()))),
-                log_likelihood=np.append(ranking.log_likelihood, likelihood_of(measured)[place]),
-            )
-        ranking = replace(ranking, chosen=(*ranking.chosen, place))
-        return replace(decision, measured=measured, ranking=ranking, implied={**decision.implied, place: part.why})
+        return found if ranker is Ranker.COVERAGE else self._joined.joined(found)
 
     def drafted(self, joint: Joint, applied: Applied) -> dict[str, Decision]:
         """What the network decides of the terms that are not in `applied`: those that no example speaks for."""
