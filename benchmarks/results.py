@@ -3,7 +3,7 @@
 python benchmarks/results.py                   from the files in benchmarks/results, which were measured
 python benchmarks/results.py bench-results     take the results of another folder in first
 
-A bench without such files keeps the section it has.
+A bench without such files keeps the section it has; what stands behind `<!-- by hand -->` in a section is always kept.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 PAGE, PICTURES = PROJECT / "docs" / "results.md", PROJECT / "docs" / "results"
 MEASURED = PROJECT / "benchmarks" / "results"
 SCALES = ("paper", "cpu")
+BY_HAND = "<!-- by hand -->"
 
 INTRODUCTION = """# Results
 
@@ -50,7 +51,8 @@ def main() -> None:
     parts = [INTRODUCTION.format(cores=os.cpu_count())]
     for name, bench in BENCHES.items():
         found = [scale for scale in SCALES if measured(name, scale).is_file()]
-        parts += [section(bench, scale) for scale in found] or old.get(name, [])
+        made = [section(bench, scale) for scale in found]
+        parts += [*made, *by_hand(old.get(name, []))] if made else old.get(name, [])
     PAGE.write_text("\n".join(parts), "utf-8")
     print(PAGE)
 
@@ -79,6 +81,11 @@ def sections(page: str) -> dict[str, list[str]]:
     for piece in pieces:
         found.setdefault(piece.split("\n", 1)[0][3:], []).append(piece.rstrip("\n") + "\n")
     return found
+
+
+def by_hand(pieces: list[str]) -> list[str]:
+    """What somebody added to the sections of a bench, on data that are not the project's."""
+    return [BY_HAND + piece.partition(BY_HAND)[2] for piece in pieces if BY_HAND in piece]
 
 
 def section(bench: Bench, scale: str) -> str:

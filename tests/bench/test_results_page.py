@@ -37,7 +37,7 @@ def test_sections_without_result_files_stay(
     page: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "page.md").write_text(
-        "# Results\n\n## dynamics\n\nold words\n\n## synthetic-small\n\nold too\n", "utf-8"
+        "# Results\n\n## dynamics\n\nold words\n\n## synthetic-small\n\nold too\n<!-- by hand -->\nadded\n", "utf-8"
     )
     run_bench("synthetic-small", BenchOptions(scale="smoke", losses=("nll",), out=tmp_path / "run"))
     monkeypatch.setattr("sys.argv", ["results.py", str(tmp_path / "run")])
@@ -46,5 +46,6 @@ def test_sections_without_result_files_stay(
         text = (tmp_path / "page.md").read_text("utf-8")
         assert text.count("old words\n\n## synthetic-small\n") == 1
         assert "old too" not in text
+        assert text.count("<!-- by hand -->\nadded\n") == 1
         assert "`ruleminer bench synthetic-small --scale smoke`" in text
     assert (tmp_path / "pictures" / "synthetic-small-figure-7-small.png").is_file()
