@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ruleminer.rules.columns import ColumnType
 from ruleminer.rules.lexical import family
 from ruleminer.rules.values import Kind, Place
-from ruleminer.structure.profile import ColumnProfile
+from ruleminer.structure.profile import ColumnProfile, Constants
 from ruleminer.structure.structure import Structure
 
 
@@ -47,6 +47,7 @@ class Catalog:
     columns: list[SourceColumn]
     rows: Mapping[str, int] = field(default_factory=dict)
     common_rows: int | None = None
+    constants: Constants | None = None  # drawn already
     floats: list[int] = field(init=False)
     by_table: dict[str, list[SourceColumn]] = field(init=False)
 
@@ -90,7 +91,7 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                 )
             )
     counted = {name: table.rows for name, table in structure.profile.tables.items() if not table.trouble}
-    return Catalog(columns, counted, common)
+    return Catalog(columns, counted, common, structure.profile.constants)
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.extraction.incoming import Source, incoming
 from ruleminer.extraction.inner_joins import InnerJoins, inner_joins
 from ruleminer.extraction.published import POSITION, can_be_published
-from ruleminer.extraction.scan import Wanted, common_query, has_raw, rows_query
+from ruleminer.extraction.scan import Wanted, common_query, has_raw, reaches_further, rows_query
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.sql import Query
 from ruleminer.rules.templates import Restriction, Template
@@ -90,8 +90,9 @@ def fetch_cells(
         _note_follow(work, inner.across, published and any(map(can_be_published, templates)))
     follow = work.execute("SELECT follow FROM to_follow").fetchone() == (True,)
     for number in range(2, 2 + max(inner.hops, int(follow))):
-        reached = _reached_values(work, inner, follow, number, whole)
-        _fetch_pass(work, source, catalog, Wanted(wanted, reached, inner.needed, follow), number, whole, progress)
+        further = Wanted(wanted, needed=inner.needed, joints=inner.joints, follow=follow)
+        further = _reached(work, inner, further, number, catalog, whole)
+        _fetch_pass(work, source, catalog, further, number, whole, progress)
     work.execute(
         """
         CREATE OR REPLACE TABLE value AS
@@ -215,15 +216,31 @@ _RESTRICTED = {
 }
 
 
-def _reached_values(
-    work: duckdb.DuckDBPyConnection, inner: InnerJoins, follow: bool, number: int, whole: Collection[str]
-) -> dict[str, str]:
-    """The values through which the rows so far can be joined to others. The next pass asks for more, and afresh.
+def _left_as_they_are(catalog: Catalog, further: Wanted) -> frozenset[str]:
+    """The tables of which a further pass would bring the rows that are there."""
+    return frozenset(table for table, columns in catalog.by_table.items() if not reaches_further(columns, further))
 
-    In the second pass the rows so far are those that hold what is wanted: of a table that came whole, others as well.
+
+def _reached(
+    work: duckdb.DuckDBPyConnection,
+    inner: InnerJoins,
+    wanted: Wanted,
+    number: int,
+    catalog: Catalog,
+    whole: frozenset[str],
+) -> Wanted:
+    """What is wanted, with the values through which the rows so far can be joined to others.
+
+    The next pass asks for more, and afresh, where a table may have more. In the second pass the rows so far are those
+    that hold what is wanted: of a table that came whole, others as well.
     """
+
+    def with_reached() -> Wanted:
+        rows = work.execute("SELECT label, keys FROM reach WHERE pass = ? AND label IS NOT NULL", [number]).fetchall()
+        return replace(wanted, reached=dict(rows))
+
     if not work.execute("SELECT 1 FROM reach WHERE pass = ?", [number]).fetchone():
-        wide = {None} if follow else inner.restrictions
+        wide = {None} if wanted.follow else inner.restrictions
         within = " OR ".join(_RESTRICTED[restriction] for restriction in wide) or "false"
         keys = "CAST(to_json(list(DISTINCT key)) AS VARCHAR)"
         cells = "FROM cell_text JOIN source_column USING (col) WHERE"
@@ -241,14 +258,14 @@ def _reached_values(
                 UNION ALL SELECT ?, NULL, NULL""",
             [number, number, number],
         )
-        left = ", ".join(exp.Literal.string(name).sql("duckdb") for name in whole) or "NULL"
+        left = whole | _left_as_they_are(catalog, with_reached())
+        listed = ", ".join(exp.Literal.string(name).sql("duckdb") for name in sorted(left)) or "NULL"
         work.execute(
             "DELETE FROM cell_text WHERE col NOT IN (SELECT col FROM source_column WHERE coalesce("
-            f"table_name IN ({left}), false))"
+            f"table_name IN ({listed}), false))"
         )
         work.commit()
-    rows = work.execute("SELECT label, keys FROM reach WHERE pass = ? AND label IS NOT NULL", [number]).fetchall()
-    return dict(rows)
+    return with_reached()
 
 
 def _fetch_pass(
@@ -260,11 +277,16 @@ def _fetch_pass(
     whole: Collection[str],
     progress: Progress,
 ) -> None:
+    """Bring the rows that are wanted of each table, or all of those that come whole.
+
+    After the first pass, those tables are not asked again whose rows are there: these, and where nothing was reached.
+    """
     done = {name for (name,) in work.execute("SELECT table_name FROM fetched WHERE pass = ?", [number]).fetchall()}
+    done |= _left_as_they_are(catalog, wanted).union(whole) if number > 1 else set()
     common = _common_values(work)
     for index, (table, columns) in enumerate(catalog.by_table.items()):
         is_empty = catalog.rows.get(table) == 0
-        if table not in done and not is_empty and (number == 1 or table not in whole):
+        if table not in done and not is_empty:
             fetch = _Fetch(work, source, table, number, None if table in whole else wanted)
             if catalog.common_rows is None or table in whole:
                 fetch.store(columns, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ruleminer.rules.templates import AtomPattern, Restriction, Slot, Template
@@ -15,7 +15,8 @@ class InnerJoins:
 
     `hops` scans beyond the first, each for rows that hold `needed` of the values reached so far, through columns
     with one of the `restrictions`, within their space; `by_value` if some template joins by the value alone.
-    `across` tells that some template leads from one row to another at all.
+    `across` tells that some template leads from one row to another at all; `joints` are the columns of an inner
+    atom, at least, that are joined within their space.
     """
 
     hops: int
@@ -23,6 +24,7 @@ class InnerJoins:
     needed: int
     by_value: bool
     across: bool
+    joints: int
 
 
 def anchors(template: Template) -> set[Variable]:
@@ -39,6 +41,7 @@ def inner_joins(templates: Iterable[Template]) -> InnerJoins:
     """What all templates together need."""
     hops, restrictions, needed = 0, set[Restriction | None](), 2
     by_value = across = False
+    joints: int | None = None
     for template in templates:
         across = across or sum(len(atom.columns) + len(atom.spreads) > 1 for atom in template.body) > 1
         known = anchors(template)
@@ -56,8 +59,16 @@ def inner_joins(templates: Iterable[Template]) -> InnerJoins:
                     restrictions.add(name.restriction)
                 else:
                     by_value = True
+        fewest = min(_joints(atom, template.body) for atom in inner)
+        joints = fewest if joints is None else min(joints, fewest)
         hops = max(hops, _distance(inner, outside))
-    return InnerJoins(hops, frozenset(restrictions), needed, by_value, across)
+    return InnerJoins(hops, frozenset(restrictions), needed, by_value, across, joints or 0)
+
+
+def _joints(atom: AtomPattern, body: Sequence[AtomPattern]) -> int:
+    shared = set[Variable]().union(*(_variables(other) for other in body if other is not atom))
+    joined = [name for name, term in atom.columns if term in shared]
+    return sum(isinstance(name, Slot) and name.restriction is not Restriction.ANY for name in joined)
 
 
 def _variables(atom: AtomPattern) -> set[Variable]:

@@ -39,7 +39,7 @@ from ruleminer.extraction.cells import common_places, count_fetched, create_tabl
 from ruleminer.extraction.entities import SPACES, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
-from ruleminer.extraction.sampling import Negatives, sample_facts
+from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
 from ruleminer.extraction.unexplained import explain_gaps
 from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
@@ -48,6 +48,7 @@ from ruleminer.run import Run, RunLike
 from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.files import write_structure
+from ruleminer.structure.profile import Constants
 from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.whole_files import remove, write_whole
 
@@ -77,6 +78,11 @@ class ExtractOptions:
             raise InputError(f"‹max_candidates› must be at least 1, not {self.max_candidates}")
         if not _SIZE.fullmatch(self.memory):
             raise InputError(f"‹memory› must be a size such as 2GB or 500MB, not {self.memory!r}")
+
+    @property
+    def draw(self) -> Constants | None:
+        """What may be drawn while the structure is learnt."""
+        return Constants(self.seed, POOL) if self.negatives is Negatives.UNIFORM else None
 
     @property
     def bytes_of_source(self) -> int:
@@ -122,7 +128,7 @@ def extract(
     schema = database.schema
     if structure is None:
         with _timed(times, "structure"), database.memory_limit(options.bytes_of_source):
-            structure = learn_structure(database, progress=progress)
+            structure = learn_structure(database, draw=options.draw, progress=progress)
     entities = read_entities(examples, structure, database, ontology)
     examples = entities.facts
     contradictory = contradictions(examples)

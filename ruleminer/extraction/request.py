@@ -22,7 +22,7 @@ from ruleminer.problem.template_files import read_templates
 from ruleminer.progress import Progress, silent
 from ruleminer.run import RunLike
 from ruleminer.sources.data_folder import cache_folder, data_folder
-from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.database import Database, dialect_of, open_database, parse_url
 from ruleminer.structure.link_file import read_links
 from ruleminer.structure.structure import learn_structure
 
@@ -94,7 +94,7 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
         if recipe and recipe.predicates:
             facts = facts.filter(pc.is_in(facts["predicate"], value_set=pa.array(recipe.predicates)))
         wishes = read_links(request.links, database.schema) if request.links else None
-        structure = learn_structure(database, wishes, discover=recipe is None, progress=progress)
+        structure = learn_structure(database, wishes, discover=recipe is None, draw=options.draw, progress=progress)
         return extract(
             database,
             facts,
@@ -160,5 +160,6 @@ def _opened(request: ExtractRequest, url: str) -> Database:
         include=request.include,
         exclude=request.exclude,
         timeout=request.timeout,
+        count_rows=not dialect_of(parse_url(url)).reads_once,  # the structure counts them on its way
         trust=request.trust,
     )

@@ -6,7 +6,7 @@ returns its rows nor on the engine: the same seed draws the same facts from Duck
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import duckdb
@@ -152,22 +152,36 @@ def _pool_of_positives(work: duckdb.DuckDBPyConnection) -> None:
 
 
 def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, seed: int) -> None:
-    """`pool`: constants of the database, of the families that positives have.
+    """`pool`: constants of the database, of the families that positives have."""
+    work.execute("UPDATE argument_type SET family = 'text' WHERE family = 'iri'")  # a database knows no IRIs
+    families = {name for (name,) in work.execute("SELECT DISTINCT family FROM argument_type").fetchall()}
+    work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
+    drawn = catalog.constants
+    if drawn is not None and (drawn.seed, drawn.most) == (seed, POOL):
+        _note_constants(work, ((str(of), text) for of, texts in drawn.kept.items() for text in texts if of in families))
+    else:
+        _ask_constants(work, source, catalog, families, seed)
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE pool AS
+        SELECT family, text, NULL AS only, row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
+        FROM (SELECT family, text FROM (SELECT DISTINCT family, text FROM constant_found)
+              QUALIFY row_number() OVER (PARTITION BY family ORDER BY md5(? || text), text) <= ?)
+        """,
+        [str(seed), POOL],
+    )
+
+
+def _ask_constants(
+    work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, families: Collection[str], seed: int
+) -> None:
+    """Fill `constant_found`.
 
     The source is not asked for what its profile tells: the values of codes, and whole numbers where some column holds
     each of a range.
     """
-    work.execute("UPDATE argument_type SET family = 'text' WHERE family = 'iri'")  # a database knows no IRIs
-    families = {name for (name,) in work.execute("SELECT DISTINCT family FROM argument_type").fetchall()}
-    work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
     asked = [column for column in catalog.columns if column.family in families]
-    told = {(str(column.family), value) for column in asked for value in column.values}
-    columns = [pa.array(column, pa.string()) for column in zip(*sorted(told), strict=True)] or [
-        pa.array([], pa.string())
-    ] * 2
-    work.register("constants_told", pa.table(columns, names=["family", "text"]))
-    work.execute("INSERT INTO constant_found SELECT * FROM constants_told")
-    work.unregister("constants_told")
+    _note_constants(work, ((str(column.family), value) for column in asked for value in column.values))
     ranges = full_ranges(asked) if source.dialect.types_values else []
     for low, high in ranges:
         bound = _bound(high - low + 1)
@@ -180,15 +194,14 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
         if query is not None:
             with incoming(work, source, query, table):
                 work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")
-    work.execute(
-        """
-        CREATE OR REPLACE TEMP TABLE pool AS
-        SELECT family, text, NULL AS only, row_number() OVER (PARTITION BY family ORDER BY text) - 1 AS number
-        FROM (SELECT family, text FROM (SELECT DISTINCT family, text FROM constant_found)
-              QUALIFY row_number() OVER (PARTITION BY family ORDER BY md5(? || text), text) <= ?)
-        """,
-        [str(seed), POOL],
-    )
+
+
+def _note_constants(work: duckdb.DuckDBPyConnection, constants: Iterable[tuple[str, str]]) -> None:
+    known = sorted(set(constants))
+    columns = [pa.array([constant[place] for constant in known], pa.string()) for place in (0, 1)]
+    work.register("constants_now", pa.table(columns, names=["family", "text"]))
+    work.execute("INSERT INTO constant_found SELECT * FROM constants_now")
+    work.unregister("constants_now")
 
 
 def full_ranges(columns: Sequence[SourceColumn]) -> list[tuple[int, int]]:

@@ -34,13 +34,14 @@ class Wanted:
     """What makes a row matter: one of the `values`, or at least `needed` of those `reached`; JSON arrays by label.
 
     Labels are families, and for what is reached spaces, too (`space_label`). A value that is common in a column is not
-    looked for there, nor is a row reached by such values alone. With `follow`, a row whose key is reached matters on
-    its own.
+    looked for there, nor is a row reached by such values alone, nor is one of a table in which fewer columns than
+    `joints` have a space. With `follow`, a row whose key is reached matters on its own.
     """
 
     values: Mapping[Kind, str]
     reached: Mapping[str, str] = field(default_factory=dict)
     needed: int = 2
+    joints: int = 0
     follow: bool = False
 
 
@@ -52,6 +53,17 @@ def space_label(space: int) -> str:
 def has_raw(column: SourceColumn) -> bool:
     """Whether the engine's own text of a value can differ from its lexical form."""
     return column.type.kind is Kind.DECIMAL
+
+
+def reaches_further(columns: Sequence[SourceColumn], wanted: Wanted) -> bool:
+    """Whether a table can have rows that matter for what was reached alone."""
+    touched = [column for column in columns if any(label in wanted.reached for label in _labels(column))]
+    return _joins(columns, len(touched), wanted) or (wanted.follow and any(column.is_key for column in touched))
+
+
+def _joins(columns: Sequence[SourceColumn], touched: int, wanted: Wanted) -> bool:
+    """Whether rows of a table may lead from one to another of those that were reached."""
+    return touched >= wanted.needed and sum(column.space is not None for column in columns) >= wanted.joints
 
 
 def rows_query(
@@ -84,7 +96,7 @@ def rows_query(
     statement = exp.select(*selected).from_(exp.alias_(exp.Table(this=identifier(table)), "t", table=True))
     if wanted is None:
         return Query(statement.sql(dialect.name), ())
-    if len(touches) >= wanted.needed:
+    if _joins(columns, len(touches), wanted):
         enough = exp.GTE(this=_balanced(touches, exp.Add), expression=exp.Literal.number(wanted.needed))
         by_some = any(column.common for column in columns)
         holds.append(exp.paren(exp.and_(enough, _balanced(telling, exp.Or))) if by_some else enough)

@@ -1,29 +1,28 @@
-"""What a database holds, in numbers: one statement per table for all its columns, a second one for frequent values."""
+"""What a database holds, in numbers: one statement per table for all its columns, a second one for frequent values.
+
+An engine that can answer both together reads each table once (`profile_sql.py`), and draws constants on the way.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from sqlglot import exp
-
 from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.progress import Progress, silent
-from ruleminer.rules.dialects import Dialect
-from ruleminer.rules.expressions import column_of
 from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
-from ruleminer.sources.schema import Column, Schema, Table, quote_identifier
+from ruleminer.sources.schema import Column, Schema, Table
+from ruleminer.structure.profile_sql import FAMILIES, FEW, ROWS, at_once_sql, common_sql, measures_sql
 
-COMMON = 40  # values of a column whose frequencies are kept
-_FEW = 2_000  # distinct values up to which a column's values are counted one by one
 _COLUMNS = 60  # of a table that one statement asks for
-_ORDERED = (Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
 _OPAQUE = ("bytea", "blob", "binary", "varbinary", "image")
 
+_ROOM = 4  # times as many constants as are wanted are kept before the late ones go
 _WHOLE = re.compile(r"-?\d+")
 
 Item = TypeVar("Item")
@@ -75,11 +74,34 @@ class TableProfile:
     trouble: str = ""
 
 
+@dataclass
+class Constants:
+    """Of each family, the `most` constants of a database that come first by the MD5 of the seed and their form.
+
+    A few more may be kept: whoever draws takes the first.
+    """
+
+    seed: int
+    most: int
+    kept: dict[Kind, set[str]] = field(default_factory=dict)
+
+    def add(self, family: Kind, form: str) -> None:
+        """Keep a constant, unless it is late among so many."""
+        texts = self.kept.setdefault(family, set())
+        texts.add(form)
+        if len(texts) > _ROOM * self.most:
+            self.kept[family] = set(sorted(texts, key=self._card)[: self.most])
+
+    def _card(self, text: str) -> tuple[str, str]:
+        return hashlib.md5(f"{self.seed}{text}".encode(), usedforsecurity=False).hexdigest(), text
+
+
 @dataclass(frozen=True)
 class Profile:
-    """All tables of a database, by name."""
+    """All tables of a database, by name; and what was drawn while they were read, which no file keeps."""
 
     tables: Mapping[str, TableProfile]
+    constants: Constants | None = field(default=None, compare=False)
 
     def column(self, table: str, column: str) -> ColumnProfile | None:
         """A column's profile; None if it could not be read."""
@@ -119,20 +141,23 @@ class Profile:
         )
 
 
-def profile_of(database: Database, progress: Progress = silent) -> Profile:
-    """Profile every table; one that times out or refuses is known by its rows only."""
+def profile_of(database: Database, progress: Progress = silent, draw: Constants | None = None) -> Profile:
+    """Profile every table; one that times out or refuses is known by its rows only.
+
+    What there is to `draw` is drawn where that takes no further look at a table.
+    """
     tables = database.schema.tables
     found: dict[str, TableProfile] = {}
     for number, table in enumerate(tables):
         progress("structure", table.name, number, len(tables))
         try:
-            found[table.name] = _profiled(database, table)
+            found[table.name] = _profiled(database, table, draw)
         except ConnectionLostError:
             raise
         except DatabaseError as error:
             found[table.name] = TableProfile(table.rows or 0, trouble=str(error))
     progress("structure", "", len(tables), len(tables))
-    return Profile(found)
+    return Profile(found, draw if database.dialect.reads_once else None)
 
 
 def empty_profile(schema: Schema) -> Profile:
@@ -140,91 +165,60 @@ def empty_profile(schema: Schema) -> Profile:
     return Profile({table.name: TableProfile(table.rows or 0) for table in schema.tables})
 
 
-def _profiled(database: Database, table: Table) -> TableProfile:
+def _profiled(database: Database, table: Table, kept: Constants | None) -> TableProfile:
     columns = [column for column in table.columns if not column.sql_type.lower().startswith(_OPAQUE)]
     if table.rows == 0:  # counted a moment ago: there is nothing to ask
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
+    if database.dialect.reads_once and columns:
+        return _profiled_at_once(database, table, columns, kept)
     numbers: dict[str, ColumnProfile] = {}
     rows = table.rows or 0
+    name, dialect = database.quoted(table.name), database.dialect
     for some in _chunks(columns, _COLUMNS):
-        measures = ", ".join(measure for column in some for measure in _measures(table, column, database.dialect))
-        ((rows, *cells),) = _rows(database, f"SELECT count(*), {measures} FROM {database.quoted(table.name)}")
+        ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect))
         for column, (filled, distinct, low, high, length, padded) in zip(some, _chunks(cells, 6), strict=True):
             numbers[column.name] = ColumnProfile(filled, distinct, low, high, float(length or 0.0), (), bool(padded))
-    repeated = [c for c in columns if 0 < numbers[c.name].distinct <= min(_FEW, numbers[c.name].filled // 2)]
-    common = _common_values(database, table, repeated) if repeated else {}
-    for name, values in common.items():
-        one = numbers[name]
-        forms = ((value.rstrip(" "), count) for value, count in values) if one.padded else values
-        numbers[name] = replace(one, common=tuple(forms))
-    return TableProfile(rows, numbers)
+    repeated = [c for c in columns if 0 < numbers[c.name].distinct <= min(FEW, numbers[c.name].filled // 2)]
+    common: dict[str, list[tuple[str, int]]] = {}
+    if repeated:
+        for number, value, count in _rows(database, common_sql(table, repeated, name, dialect)):
+            common.setdefault(repeated[number].name, []).append((value, count))
+    return TableProfile(rows, {column: _with_common(one, common.get(column, ())) for column, one in numbers.items()})
 
 
-def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
-    name = quote_identifier(column.name)
-    value = _value(table, column, dialect)
-    yield f"count({name})"
-    yield f"count(DISTINCT {value})"
-    ordered = column.kind in _ORDERED
-    yield dialect.text_of(f"min({name})") if ordered else "NULL"
-    yield dialect.text_of(f"max({name})") if ordered else "NULL"
-    is_text = column.kind is Kind.TEXT
-    yield f"avg({dialect.length}({value}))" if is_text else "NULL"
-    yield _padded(value, dialect) if is_text and table.type_of(column.name).is_text else "NULL"
+def _with_common(one: ColumnProfile, values: Iterable[tuple[str, int]]) -> ColumnProfile:
+    """A column with its most frequent values, without blanks that only fill them up."""
+    forms = ((value.rstrip(" "), count) for value, count in values) if one.padded else values
+    return replace(one, common=tuple(forms))
 
 
-def _padded(value: str, dialect: Dialect) -> str:
-    """Whether all texts have one length, of more than one character, and some end in a blank: then these fill them up.
-
-    Two such texts that differ still do without the blanks.
-    """
-    length = f"{dialect.length}({value})"
-    ends = f"max(CASE WHEN {value} LIKE '% ' THEN 1 ELSE 0 END)"
-    return f"CASE WHEN min({length}) = max({length}) AND min({length}) > 1 AND {ends} = 1 THEN 1 ELSE 0 END"
-
-
-def _common_values(
-    database: Database, table: Table, columns: Sequence[Column]
-) -> dict[str, tuple[tuple[str, int], ...]]:
-    """The most frequent values of some columns, counted in one statement."""
-    dialect = database.dialect
-    counts = " UNION ALL ".join(
-        f"SELECT {number} AS n, {_form(database, table, column)} AS v, c "
-        f"FROM (SELECT {_value(table, column, dialect)} AS x, count(*) AS c FROM ruleminer_all "
-        f"WHERE {quote_identifier(column.name)} IS NOT NULL GROUP BY 1) AS t"
-        for number, column in enumerate(columns)
-    )
-    ranked = f"SELECT n, v, c, row_number() OVER (PARTITION BY n ORDER BY c DESC, v) AS place FROM ({counts}) AS q"
-    sql = (
-        f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} "
-        f"FROM {database.quoted(table.name)}) "
-        f"SELECT n, v, c FROM ({ranked}) AS r WHERE place <= {COMMON} ORDER BY n, c DESC, v"
-    )
-    found: dict[str, list[tuple[str, int]]] = {}
-    for number, value, rows in _rows(database, sql):
-        found.setdefault(columns[number].name, []).append((value, rows))
-    return {name: tuple(values) for name, values in found.items()}
+def _profiled_at_once(
+    database: Database, table: Table, columns: Sequence[Column], kept: Constants | None
+) -> TableProfile:
+    rows, found = 0, dict[str, ColumnProfile]()
+    for some in _chunks(columns, _COLUMNS):
+        sql = at_once_sql(table, some, database.quoted(table.name), database.dialect, kept.most if kept else 0)
+        answer = _rows(database, sql, (str(kept.seed),) * len(some) if kept else None)
+        common: dict[int, dict[int, tuple[str, int]]] = {}
+        for number, form, count, place, low, high, length, padded in answer:
+            if number == ROWS:
+                rows = count
+            elif number < ROWS:
+                assert kept is not None
+                kept.add(FAMILIES[ROWS - 1 - number], form)
+            elif form is None:
+                measured = ColumnProfile(count, place, low, high, float(length or 0.0), (), bool(padded))
+                found[some[number].name] = measured
+            else:
+                common.setdefault(number, {})[place] = form, count
+        for number, places in common.items():
+            name = some[number].name
+            found[name] = _with_common(found[name], (places[place] for place in sorted(places)))
+    return TableProfile(rows, {column.name: found[column.name] for column in columns})
 
 
-def _rows(database: Database, sql: str) -> list[tuple[Any, ...]]:
-    return patiently(lambda: list(database.rows(sql)))
-
-
-def _value(table: Table, column: Column, dialect: Dialect) -> str:
-    """What is counted of a column: not every type that is read as text can be compared."""
-    name = quote_identifier(column.name)
-    if table.type_of(column.name).is_array:
-        form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), table.type_of(column.name))
-        return str(form.sql(dialect.name))
-    return dialect.text_of(name) if column.kind is Kind.TEXT else name
-
-
-def _form(database: Database, table: Table, column: Column) -> str:
-    """The lexical form of a counted value, which is the same on all engines."""
-    column_type = table.type_of(column.name)
-    if column_type.is_array:  # counted by its form already
-        return "t.x"
-    return str(database.dialect.lexical(column_of("t", "x"), column_type).sql(database.dialect.name))
+def _rows(database: Database, sql: str, params: Sequence[object] | None = None) -> list[tuple[Any, ...]]:
+    return patiently(lambda: list(database.rows(sql, params)))
 
 
 def _chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

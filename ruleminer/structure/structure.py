@@ -19,7 +19,7 @@ from ruleminer.sources.schema import ForeignKey, Schema, Table
 from ruleminer.structure.keys import DiscoveredKey, with_keys
 from ruleminer.structure.link_file import Ends, LinkWishes
 from ruleminer.structure.links import DiscoveredLink, with_links
-from ruleminer.structure.profile import ColumnProfile, Profile, profile_of
+from ruleminer.structure.profile import ColumnProfile, Constants, Profile, profile_of
 from ruleminer.structure.spaces import Space, spaces_of
 
 FORMAT = 1
@@ -171,17 +171,22 @@ def learn_structure(
     wishes: LinkWishes | None = None,
     *,
     discover: bool = True,
+    draw: Constants | None = None,
     progress: Progress = silent,
 ) -> Structure:
     """Profile a database and find its keys and links; the user's word on links beats both.
 
-    Without `discover` only what is declared counts, as in the paper's datasets.
+    Without `discover` only what is declared counts, as in the paper's datasets. `draw` is filled on the way where that
+    takes no further look at a table.
     """
     wishes = wishes or LinkWishes()
-    profile = profile_of(database, progress)
+    profile = profile_of(database, progress, draw)
+    counted = {name: table.rows for name, table in profile.tables.items() if not table.trouble}
+    tables = (replace(t, rows=counted.get(t.name)) if t.rows is None else t for t in database.schema.tables)
+    schema = replace(database.schema, tables=tuple(tables))
     if not discover:
-        return Structure(database.schema, profile, discovers=False)
-    schema, keys = with_keys(_with_padding(database.schema, profile), profile, database)
+        return Structure(schema, profile, discovers=False)
+    schema, keys = with_keys(_with_padding(schema, profile), profile, database)
     schema, links = with_links(schema, profile, database, wishes)
     return Structure(schema, profile, keys, links, wishes)
 

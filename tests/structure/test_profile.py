@@ -13,14 +13,8 @@ import pytest
 from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.sources.database import Database, open_database
-from ruleminer.structure.profile import (
-    COMMON,
-    ColumnProfile,
-    Profile,
-    TableProfile,
-    empty_profile,
-    profile_of,
-)
+from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile, empty_profile, profile_of
+from ruleminer.structure.profile_sql import COMMON
 from tests.extraction import small_worlds
 
 from .worlds import ENGINES, database_of, on_engine
@@ -145,10 +139,10 @@ class Refusing:
     def quoted(self, table: str) -> str:
         return self.database.quoted(table)
 
-    def rows(self, sql: str) -> Iterator[tuple[object, ...]]:
+    def rows(self, sql: str, params: None = None) -> Iterator[tuple[object, ...]]:
         if '"secret"' in sql:
             raise self.error
-        return self.database.rows(sql)
+        return self.database.rows(sql, params)
 
 
 def two_tables(folder: Path) -> str:

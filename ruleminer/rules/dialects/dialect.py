@@ -85,6 +85,9 @@ class Dialect:
     """Whether the names of WITHs are the same in other cases, in quotes or not."""
     reads_tables_in_lists: bool = False
     """Whether `x IN name` reads a table."""
+    reads_once: bool = False
+    """Whether a relation of a WITH is read once, however often it is asked, and a count reads all rows: much is then
+    asked of a table by one statement."""
     keeps_links: bool = False
     """Whether a declared foreign key is enforced, always."""
     escapes_percent: bool = False

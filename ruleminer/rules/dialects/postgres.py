@@ -73,6 +73,7 @@ POSTGRES = Dialect(
     jdbc_schema="currentSchema",
     iri_safe_function=_IRI_SAFE,
     folds_quoted_names=False,
+    reads_once=True,
     keeps_links=True,
     escapes_percent=True,
     number_text=_number_text,

@@ -1,0 +1,94 @@
+"""How often extraction reads a table of a live server, as the server counts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import psycopg2
+import pytest
+
+from ruleminer.dataset import read_dataset
+from ruleminer.extraction import sampling
+from ruleminer.extraction.catalog import catalog_of
+from ruleminer.extraction.request import ExtractRequest, extract_datasets
+from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
+from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.sources.database import open_database
+from ruleminer.structure.profile import Constants, profile_of
+from ruleminer.structure.structure import learn_structure
+
+ONTOLOGY = """
+@prefix : <http://example.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Person a owl:Class . :Paper a owl:Class . :wrote a owl:ObjectProperty . :name a owl:DatatypeProperty .
+"""
+TABLES = """
+CREATE TABLE person (id int PRIMARY KEY, name text, town text, born date, active boolean, pay numeric(9, 2));
+CREATE TABLE paper (id int PRIMARY KEY, title text);
+CREATE TABLE wrote (person int REFERENCES person, paper int REFERENCES paper, PRIMARY KEY (person, paper));
+CREATE TABLE nothing (id int PRIMARY KEY, note text);
+INSERT INTO person SELECT i, 'n' || i, 'town' || i % 7, date '1970-01-01' + i % 90, i % 2 = 0, i % 50
+FROM generate_series(1, 3000) i;
+INSERT INTO paper SELECT i, 'title ' || i FROM generate_series(101, 2100) i;
+INSERT INTO wrote SELECT 1 + i * 7 % 3000, 101 + i * 11 % 2000 FROM generate_series(1, 4000) i ON CONFLICT DO NOTHING;
+"""
+FACTS = "predicate,arg1,arg2\nPerson,2999,\nPaper,2003,\nwrote,2998,284\nname,2990,n2990\n"
+
+
+@pytest.fixture
+def source(empty_postgres: str) -> str:
+    with psycopg2.connect(empty_postgres) as connection, connection.cursor() as cursor:
+        cursor.execute(TABLES)
+    connection.close()
+    return empty_postgres
+
+
+def scans(url: str) -> dict[str, int]:
+    """How often each table was read, whole or through an index, as far as connections that have ended did."""
+    connection = psycopg2.connect(url)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SELECT relname, seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables")
+        found: dict[str, int] = dict(cursor.fetchall())
+    connection.close()
+    return found
+
+
+def test_each_table_of_postgres_is_read_twice_from_structure_to_candidates(source: str, tmp_path: Path) -> None:
+    (tmp_path / "o.ttl").write_text(ONTOLOGY)
+    (tmp_path / "facts.csv").write_text(FACTS)
+    before = scans(source)
+    request = ExtractRequest(
+        out=tmp_path / "run", db=source, ontology=tmp_path / "o.ttl", examples=(tmp_path / "facts.csv",)
+    )
+    (dataset,) = extract_datasets(request)
+    after = scans(source)
+    found = read_dataset(dataset)
+    assert found.facts.num_rows == 8  # a negative for each positive was drawn, too
+    assert found.candidates.num_rows > 0
+    reads = {table: after[table] - before[table] for table in after}
+    # Once for the structure, once for the rows; once more for what may stand between two rows that were found.
+    assert reads == {"person": 2, "paper": 2, "wrote": 3, "nothing": 1}
+
+
+def test_what_one_statement_tells_is_what_several_do(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_database(source, count_rows=False) as database:
+        at_once = profile_of(database)
+        monkeypatch.setattr(database, "dialect", replace(database.dialect, reads_once=False))
+        assert profile_of(database).to_json() == at_once.to_json()
+
+
+@pytest.mark.parametrize("pool", [POOL, 100])
+def test_negatives_are_the_same_whenever_constants_are_drawn(
+    pool: int, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "POOL", pool)
+    examples = fact_table([Fact("wrote", (str(n), str(n + 100)), (None, None)) for n in range(1, 40)])
+    drawn = []
+    with open_database(source) as database:
+        for draw in (Constants(3, pool), None):
+            catalog = catalog_of(learn_structure(database, draw=draw))
+            options = {"positives": None, "negatives": Negatives.UNIFORM, "seed": 3}
+            with duckdb.connect() as work:
+                drawn.append(sample_facts(work, examples, database, catalog, **options).to_pylist())
+    assert drawn[0] == drawn[1]
