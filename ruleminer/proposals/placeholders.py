@@ -45,7 +45,8 @@ def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -
             for variable in dict.fromkeys(rule.variables_of(argument)):
                 place = positions[variable][0].place
                 profile = structure.profile.column(*place)
-                for text in _suspects(profile, len(derived)) if profile else ():
+                key = structure.profile.column(*space.key) if (space := structure.space(place)) else None
+                for text in suspects(profile, len(derived), key) if profile else ():
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
                     spelt = rule.definition_of(argument) is not None
                     shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)
@@ -53,13 +54,16 @@ def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -
                         yield replace(rule, exclusions=((variable, constant),))
 
 
-def _suspects(profile: ColumnProfile, examples: int) -> Iterator[str]:
+def suspects(profile: ColumnProfile, examples: int, key: ColumnProfile | None) -> Iterator[str]:
     """The value that so many examples should show at least twice; where nobody counted values, the least and greatest.
 
     What stands for no value is mostly one of those two. How often it stands there is known to be no more than this.
+    In a column that leads to a key they are things like others, if they lie among its numbers.
     """
     if profile.common:
         frequent = [text for text, rows in profile.common[:1] if examples * rows >= _EXPECTED * profile.filled]
         yield from frequent
     elif examples * (profile.filled - profile.distinct + 1) >= _EXPECTED * profile.filled:
-        yield from (text for text in (profile.low, profile.high) if text is not None)
+        ends = (text for text in (profile.low, profile.high) if text is not None)
+        low, high = key.span if key is not None and profile.span and key.span else (1, 0)
+        yield from (text for text in ends if low > high or not low <= int(text) <= high)

@@ -48,6 +48,7 @@ from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quot
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it repeats a stranger's SQL as it is, on the terminal
 
 _QUERIES = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_QUERY = re.compile(r"(SELECT|WITH|VALUES)\b")
 _LONGEST_WAIT = 1_000_000  # seconds; servers count milliseconds in 32 bits
 _SQLITE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 _SCHEMES = {
@@ -164,6 +165,8 @@ class Database:
         """One query, as the engine takes it."""
         if params is not None:
             sql = self.dialect.bound(sql)
+        if ";" not in sql and _QUERY.match(sql):  # one at most, and a query: to cut long ones into words takes long
+            return sql
         # A first look; that it is one statement is for the engine to say, which reads it as it will be run.
         try:
             tokens = sqlglot.tokenize(sql, dialect=self.dialect.name)

@@ -32,6 +32,7 @@ ENOUGH = 2.6  # score from which a link is believed
 _NAME, _SURPRISE, _USE = 4.0, 4.5, 1.0  # what a perfect name, a great surprise and a fully used key are worth
 _GREAT = 15.0  # nats from which a surprise is as great as it gets
 _MEASURE, _OWN_TABLE, _RELATION, _OWN_NAME, _PAIRS = -3.0, 3.0, 1.0, -3.0, 1.0
+_OTHER_KIND, _STRANGE = -1.0, 0.3  # for a column that is named as the key of something, and less like the target
 _MARGIN = 0.5  # by which the best of several keys must be better
 _NAMED = 0.8  # from which a name tells where a column leads
 _DOUBT = 1.0  # what a closer look at the values may add to a score
@@ -39,6 +40,7 @@ _INCLUDED = 0.98  # share of a column's values that must lie in the key: real da
 _LOCAL = 50_000  # values up to which two columns are compared here, not in the database
 _KINDS = (Kind.INTEGER, Kind.TEXT)
 _WHOLE = re.compile(r"-?\d+")
+_RUN_TOGETHER = 5  # letters of a word that may be another with id behind it: grid, valid and solid are words
 _LONGEST = 60.0  # characters a text key may have, on average
 
 # fmt: off
@@ -253,6 +255,9 @@ def _weighed(
     elif said & _MEASURES and not said & _IDENTIFYING:
         score += _MEASURE
         evidence.append("it is named like a measure")
+    elif name < _STRANGE and (meant := _kind_named(column.name)) and not meant & (_ROLES | _WITHIN | _RELATING):
+        score += _OTHER_KIND
+        evidence.append("but it is named as the key of something else")
     if table.name == target.name and said & _WITHIN:
         score += _OWN_TABLE
         evidence.append("it is named like a relation between rows of one table")
@@ -293,6 +298,14 @@ def _name_evidence(table: str, column: str, target: str, key: str) -> float:
         best = max(best, 0.7)  # a sales rep is an employee
     best = max(best, 0.9 * likeness(column, target))
     return max(best, 0.9 * likeness(column, key)) if _telling(key) else best
+
+
+def _kind_named(name: str) -> frozenset[str]:
+    """What a column is named as the key of: territory, of `territory_id` and `territoryid`; nothing if of nothing."""
+    *before, last = words(name) or ("",)
+    if last in _IDENTIFYING:
+        return frozenset(before).difference(SAYS_LITTLE, _IDENTIFYING)
+    return frozenset({*before, last[:-2]}) if last.endswith("id") and len(last) > _RUN_TOGETHER else frozenset()
 
 
 def _telling(name: str) -> tuple[str, ...]:

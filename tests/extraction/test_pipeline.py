@@ -432,9 +432,9 @@ class Dying:
         return self.database.arrow(sql, parameters)
 
 
-@pytest.mark.parametrize("statements", range(1, 6))
+@pytest.mark.parametrize("statements", range(1, 4))
 def test_a_run_stopped_between_scans_ends_like_an_unbroken_one(statements: int, tmp_path: Path) -> None:
-    """A link table between two joins takes two passes, of two scans and of three, if no table comes whole."""
+    """A link table between two joins takes two passes: two scans, and one of the only table that can have more."""
     url = database_of(
         tmp_path / "l.duckdb",
         "CREATE TABLE person (id INTEGER PRIMARY KEY, name VARCHAR)",

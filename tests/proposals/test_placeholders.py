@@ -11,10 +11,12 @@ from ruleminer import api
 from ruleminer.errors import SyntaxProblem
 from ruleminer.proposals.containment import is_contained
 from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.placeholders import suspects
 from ruleminer.review.words import rule_words
 from ruleminer.rules.parser import parse_rule, parse_rules, parse_templates
 from ruleminer.rules.printer import rule_text
 from ruleminer.sources.database import open_database
+from ruleminer.structure.profile import ColumnProfile
 from tests.validation.engines import filled_database
 
 from .exported import our_triples
@@ -95,3 +97,15 @@ def test_what_stands_for_no_value_is_not_published(tmp_path: Path) -> None:
         made = our_triples(tmp_path / "run" / "proposals" / "mapping.ttl", database)
     assert len([one for one in made if one[1] == f"<{NS}expires>"]) == len(rows)
     assert not [one for one in made if "9999" in str(one[2])]
+
+
+def test_the_least_and_the_greatest_of_a_link_are_things_if_the_key_holds_them() -> None:
+    def column(low: int, high: int, filled: int = 9_000, distinct: int = 3_000) -> ColumnProfile:
+        return ColumnProfile(filled, distinct, str(low), str(high))
+
+    key = column(1, 5_000, 5_000, 5_000)
+    assert list(suspects(column(2, 4_990), 20, None)) == ["2", "4990"]
+    assert list(suspects(column(2, 4_990), 20, key)) == []
+    assert list(suspects(column(-1, 4_990), 20, key)) == ["-1"]
+    assert list(suspects(column(2, 99_999), 20, key)) == ["99999"]
+    assert list(suspects(column(2, 4_990, 5_000, 4_900), 20, None)) == [], "none of them can be frequent"

@@ -167,5 +167,5 @@ def test_what_is_not_there_is_named(empty_postgres: str) -> None:
                 ask("SELECT 1 / 0")
         with pytest.raises(DatabaseError, match="parameters do not fit"):
             list(database.rows(f"SELECT {BOUND}, {BOUND}", (1,)))
-        with pytest.raises(DatabaseError, match="cannot read this SQL"):
+        with pytest.raises(DatabaseError, match="unterminated quoted string"):
             list(database.rows("SELECT 'unfinished"))

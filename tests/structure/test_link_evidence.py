@@ -46,6 +46,25 @@ def test_a_counter_fills_its_span_from_a_usual_start() -> None:
     assert not is_counter((62, 69), 8)
 
 
+@pytest.mark.parametrize("name", ["territoryid", "territory_id", "TerritoryID"])
+def test_what_is_named_as_the_key_of_something_else_leads_there_only_if_the_values_say_much(
+    name: str, tmp_path: Path
+) -> None:
+    links = found(
+        tmp_path,
+        "CREATE TABLE reason AS SELECT i AS reasonid, 'Reason ' || i AS name FROM range(1, 11) t(i)",
+        "ALTER TABLE reason ADD PRIMARY KEY (reasonid)",
+        f"CREATE TABLE customer AS SELECT i AS customerid, 1 + i % 10 AS {name}, 1 + i % 10 AS why "
+        "FROM range(1, 900) t(i)",
+        "ALTER TABLE customer ADD PRIMARY KEY (customerid)",
+        "CREATE TABLE depot AS SELECT 17 * i * i AS depotid, 'Depot ' || i AS name FROM range(1, 200) t(i)",
+        "ALTER TABLE depot ADD PRIMARY KEY (depotid)",
+        "CREATE TABLE van AS SELECT i AS vanid, 17 * (1 + i % 150) * (1 + i % 150) AS garageid FROM range(1, 600) t(i)",
+        "ALTER TABLE van ADD PRIMARY KEY (vanid)",
+    )
+    assert links == {"customer.why -> reason.reasonid", "van.garageid -> depot.depotid"}
+
+
 def test_keys_of_a_sub_class_lead_to_the_table_whose_keys_they_are(tmp_path: Path) -> None:
     links = found(
         tmp_path,

@@ -97,11 +97,11 @@ class Losing:
     def quoted(self, table: str) -> str:
         return self.database.quoted(table)
 
-    def rows(self, sql: str) -> Iterator[tuple[object, ...]]:
+    def rows(self, sql: str, params: None = None) -> Iterator[tuple[object, ...]]:
         self.asked += 1
         if self.asked % self.every < self.lost:
             raise ConnectionLostError("the server closed the connection")
-        return self.database.rows(sql)
+        return self.database.rows(sql, params)
 
 
 @pytest.mark.parametrize(("lost", "every"), [(1, 2), (2, 3)])
