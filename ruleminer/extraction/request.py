@@ -160,6 +160,6 @@ def _opened(request: ExtractRequest, url: str) -> Database:
         include=request.include,
         exclude=request.exclude,
         timeout=request.timeout,
-        count_rows=not dialect_of(parse_url(url)).reads_once,  # the structure counts them on its way
+        count_rows="views" if dialect_of(parse_url(url)).reads_once else True,  # the structure counts tables on its way
         trust=request.trust,
     )

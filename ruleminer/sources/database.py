@@ -18,7 +18,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import parse_qsl
 
 import pyarrow as pa
@@ -77,6 +77,10 @@ _HOW_URLS_LOOK = (
 )
 
 
+CountRows = bool | Literal["views"]
+"""Whether tables are counted when their schema is read; only a count tells whether a view works at all."""
+
+
 class Database:
     """A read-only database. A context manager; closing it ends its connections."""
 
@@ -87,7 +91,7 @@ class Database:
         schema: str | None,
         include: tuple[str, ...],
         exclude: tuple[str, ...],
-        count_rows: bool,
+        count_rows: CountRows,
         trusts: bool = False,
     ) -> None:
         self.dialect, self.safe_url, self.schema_name = engine.dialect, safe_url, schema
@@ -192,7 +196,7 @@ class Database:
         }
 
     def _count(self, table: Table) -> int | None:
-        if not self._count_rows:
+        if not (self._count_rows is True or (self._count_rows == "views" and table.is_view)):
             return None
         try:
             ((count,),) = self.rows(f"SELECT count(*) FROM {self.quoted(table.name)}")
@@ -208,7 +212,7 @@ def open_database(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     timeout: float = 300.0,
-    count_rows: bool = True,
+    count_rows: CountRows = True,
     trust: bool = False,
 ) -> Database:
     """Open a database read-only: a SQLAlchemy URL (duckdb, postgresql, mysql, mariadb, sqlite), the path of a
@@ -287,7 +291,7 @@ def using(
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     timeout: float = 300.0,
-    count_rows: bool = True,
+    count_rows: CountRows = True,
     trust: bool = False,
 ) -> Iterator[Database]:
     """An open database as it is, which stays open; or the one of a URL or file, for as long as it is used."""
