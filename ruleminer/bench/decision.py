@@ -37,8 +37,8 @@ class _Scale:
 
 _SCALES = {
     "smoke": _Scale(3, 2, 1, ()),
-    "cpu": _Scale(160, 24, 6, (20, 40, 80)),
-    "paper": _Scale(250, 24, 10, (15, 30, 60, 125)),
+    "cpu": _Scale(60, 12, 4, (15, 30)),
+    "paper": _Scale(260, 36, 6, (30, 60, 120)),
 }
 _WHOLE, _NO_MESSAGES, _NO_MEANING = "the network", "without messages", "without meaning"
 _NO_VALUES, _BY_HAND = "without values", "weights set by hand"
@@ -167,7 +167,7 @@ BENCH = Bench(
     BenchInfo(
         "decision",
         "not in the paper: the decision network without its parts, loss by loss, and with less to learn from",
-        "2 h",
+        "20 min",
         "none: generated databases",
         tuple(LOSSES),
     ),

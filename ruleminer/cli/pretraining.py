@@ -12,16 +12,18 @@ from ruleminer.cli.app import JsonOption, QuietOption, app, print_json
 from ruleminer.progress import unsaid
 
 
-@app.command(epilog="Example: ruleminer pretrain --out network --databases 250")
+@app.command(epilog="Example: ruleminer pretrain --out network --databases 260")
 def pretrain(
     out: Annotated[Path, typer.Option("--out", help="Where the network goes, and what it learns from.")],
-    databases: Annotated[int, typer.Option(help="Generated databases to learn from, with two ontologies each.")] = 250,
-    held_out: Annotated[int, typer.Option(help="Others, by which it is measured.")] = 24,
-    passes: Annotated[int, typer.Option(help="How often each is looked at.")] = 10,
+    databases: Annotated[int, typer.Option(help="Generated databases to learn from, with two ontologies each.")] = 260,
+    held_out: Annotated[int, typer.Option(help="Others, by which it is measured.")] = 36,
+    passes: Annotated[int, typer.Option(help="How often each is looked at.")] = 6,
     loss: Annotated[str, typer.Option(help="libra, nll, rc or uniform.")] = "libra",
     seed: Annotated[int, typer.Option(help="The same seed gives the same network on the same machine.")] = 0,
+    width: Annotated[int, typer.Option(help="How wide the network's layers are.")] = 32,
     messages: Annotated[bool, typer.Option(help="Whether terms hear of each other.")] = True,
     threads: Annotated[int, typer.Option(help="Threads to learn with.")] = 1,
+    processes: Annotated[int, typer.Option(help="Processes that make the databases to learn from.")] = 2,
     force: Annotated[bool, typer.Option("--force", help="Replace a network that is there.")] = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -32,9 +34,15 @@ def pretrain(
     from ruleminer.pretraining.pretrain import PretrainRequest
     from ruleminer.pretraining.pretrain import pretrain as make
 
-    options = DecisionOptions(loss=loss, passes=passes, seed=seed, messages=messages)
+    options = DecisionOptions(loss=loss, passes=passes, seed=seed, messages=messages, width=width)
     request = PretrainRequest(
-        out=out, databases=databases, held_out=held_out, options=options, threads=threads, force=force
+        out=out,
+        databases=databases,
+        held_out=held_out,
+        options=options,
+        threads=threads,
+        processes=processes,
+        force=force,
     )
     silence = quiet or as_json
     with terminal.progress_bars(silence) as progress:

@@ -34,7 +34,7 @@ class DecisionOptions:
     """How the network is taught."""
 
     loss: str = "libra"
-    passes: int = 10
+    passes: int = 6
     batch: int = 4  # problems between two updates
     learning_rate: float = 4e-3
     weight_decay: float = 1e-2

@@ -18,7 +18,7 @@ from ruleminer.learn.decision_files import NOTE, save_network
 from ruleminer.learn.decision_network import DecisionNetwork
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.learn.decision_training import LOSSES, DecisionOptions, Vary, judge, train_network
-from ruleminer.pretraining.corpus import make_corpus, make_held_out, read_corpus
+from ruleminer.pretraining.corpus import VERSION, make_corpus, make_held_out, read_corpus
 from ruleminer.pretraining.variation import bare, varied, with_examples, without_meaning
 from ruleminer.progress import Progress, Say, silent, unsaid
 from ruleminer.proposals.hypotheses import FEATURES
@@ -32,17 +32,22 @@ class PretrainRequest:
     """The options of the command."""
 
     out: Path
-    databases: int = 250
-    held_out: int = 24
+    databases: int = 260
+    held_out: int = 36
     options: DecisionOptions = field(default_factory=DecisionOptions)
     threads: int = 1
+    processes: int = 1  # that make problems
     force: bool = False
 
     def __post_init__(self) -> None:
         if self.databases < 1 or self.held_out < 1:
             raise InputError("‹databases› and ‹held_out› must be at least 1")
+        if self.processes < 1:
+            raise InputError(f"‹processes› must be at least 1, not {self.processes}")
         if self.options.loss not in LOSSES:
             raise InputError(f"‹loss› must be one of {', '.join(LOSSES)}, not {self.options.loss!r}")
+        if self.options.width < 1:
+            raise InputError(f"‹width› must be at least 1, not {self.options.width}")
         if self.options.passes < 1:
             raise InputError(f"‹passes› must be at least 1, not {self.options.passes}")
 
@@ -68,8 +73,8 @@ def pretrain(request: PretrainRequest, progress: Progress = silent, say: Say = u
         raise InputError(f"pretraining needs the package {PACKAGE}, so that names are learnt by meaning, too")
     started = time.perf_counter()
     corpus, held_out = request.out / "problems", request.out / "held-out"
-    seeds = make_corpus(corpus, request.databases, known, progress)
-    others = make_held_out(held_out, request.held_out, known, progress)
+    seeds = make_corpus(corpus, request.databases, known, progress, request.processes)
+    others = make_held_out(held_out, request.held_out, known, progress, request.processes)
     torch.set_num_threads(request.threads)
     problems = [problem.shortened(LEARNT) for problem in read_corpus(corpus, seeds)]
     passes = request.options.passes
@@ -85,6 +90,8 @@ def pretrain(request: PretrainRequest, progress: Progress = silent, say: Say = u
         "ruleminer": ruleminer.__version__,
         "options": asdict(request.options),
         "databases": request.databases,
+        "seeds": {"learnt from": [seeds.start, seeds.stop - 1], "held out": [others.start, others.stop - 1]},
+        "made_with": VERSION,
         "problems": len(problems),
         "terms": int(sum(problem.judged.sum() for problem in problems)),
         "held_out": scores,

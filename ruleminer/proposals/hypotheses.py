@@ -25,6 +25,7 @@ from ruleminer.proposals.relations import relations
 from ruleminer.proposals.rule_length import RuleLength
 from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
 from ruleminer.proposals.structure_rules import Shapes, shapes_of
+from ruleminer.proposals.telling import Telling
 from ruleminer.proposals.turned_rules import turned_round
 from ruleminer.proposals.value_looks import LOOKS, looks_of
 from ruleminer.rules.body import Body
@@ -42,7 +43,7 @@ _BODY = (
     "object key", "object link", "object plain", "view", "size", "share of space", "objects per subject",
     "subjects per object", "columns", "links", "only links", "object integer", "object decimal", "object boolean",
     "object date", "object text", "object distinct", "object length", "object filled", "ends alike", "in at subject",
-    *CODE_FEATURES,
+    "subject tells row", "part tells row", "part tells object", *CODE_FEATURES,
 )  # fmt: skip
 _PAIR = (
     *(f"letters: {group.name.lower()}" for group in Group),
@@ -112,6 +113,11 @@ class World:
         self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
         self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
+
+    @cached_property
+    def telling(self) -> Telling:
+        """Which columns tell which others of their rows, in tables whose rows no one column names."""
+        return Telling(self.shapes, self.derivations)
 
     def known(self, bodies: Sequence[Body]) -> _Bodies:
         """What is known of some rules; asked again for the same ones, it is told from memory."""
@@ -268,6 +274,7 @@ class _Bodies:
                 column.filled / max(1, rows) if column else 0.0,
                 start.place == end.place or (end is not NOTHING and space == structure.space(end.place)),
                 np.log1p(entered) / 2.0,
+                *_told(rule, world, value),
                 *self.codes[number].features(),
             ],
             np.float32,
@@ -281,6 +288,19 @@ def _role(rule: Rule, argument: Variable, world: World) -> tuple[float, float, f
     if spelled or any(place in world.keys for place in places):
         return 1.0, 0.0, 0.0
     return (0.0, 1.0, 0.0) if any(place in world.links for place in places) else (0.0, 0.0, 1.0)
+
+
+def _told(rule: Rule, world: World, value: Place | None) -> tuple[float, float, float]:
+    """How much of its row the subject tells; of a key of several columns, one part: of the row, and the value?"""
+    argument = rule.arguments[0]
+    if any(place in world.keys for place in rule.places_of(argument)):
+        return 1.0, 0.0, 0.0
+    places = [place for variable in rule.variables_of(argument) for place in rule.places_of(variable)]
+    shares = [world.telling.share(place) for place in places]
+    if len(rule.variables_of(argument)) == 1:
+        return max(shares, default=0.0), 0.0, 0.0
+    tells = any(value is not None and world.telling.tells(place, value.column) for place in places)
+    return 1.0, max(shares, default=0.0), float(tells)
 
 
 def _value_place(rule: Rule) -> Place | None:

@@ -24,7 +24,7 @@ def denormalised(layout: Layout, population: Population) -> Layout:
     generator = randomness(population.seed, "denormalising")
     hosts: set[str] = set()
     guests: set[str] = set()
-    inner = [link for link in population.domain.links if _can_move_in(population, link)]
+    inner = [link for link in population.domain.links if _can_move_in(population, link) and _stands(layout, link)]
     for number, link in enumerate(generator.sample(inner, len(inner))):
         if link.domain in guests or link.range in guests | hosts:
             continue
@@ -32,11 +32,21 @@ def denormalised(layout: Layout, population: Population) -> Layout:
         layout = _with_guest(layout, population, link, manner)
         hosts.add(link.domain)
         guests.add(link.range)
-    many = [link for link in population.domain.links if _can_multiply(population, link)]
+    many = [
+        link
+        for link in population.domain.links
+        if _can_multiply(population, link) and link.domain in layout.tables and f"m:{link.name}" in layout.tables
+    ]
     for link in generator.sample(many, len(many)):
         if link.domain not in hosts | guests:
             return _multiplied(layout, population, link)
     return layout
+
+
+def _stands(layout: Layout, link: Link) -> bool:
+    """Whether both ends of a link have tables of their own still, and the link is a column of the first."""
+    homes = layout.links[link.name]
+    return link.range in layout.tables and len(homes) == 1 and homes[0].table == link.domain
 
 
 def _can_move_in(population: Population, link: Link) -> bool:

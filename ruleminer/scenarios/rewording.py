@@ -17,7 +17,8 @@ from ruleminer.scenarios.words import cased, words_of
 _SILENT = (0.0, 0.0, 0.1, 0.4)
 _LOOSE = 0.45  # how many ontologies are vocabularies for everybody
 _STRANGERS = (0.0, 0.0, 0.1, 0.1, 0.3, 0.3, 0.8, 0.8, 3.0)  # terms that the data have not, for each that they have
-_MISPLACED = (0.0, 0.0, 0.0, 0.1, 0.3)  # classes that stand elsewhere than the data have them
+_MISPLACED = (0.0, 0.0, 0.0, 0.0, 0.1, 0.3)  # classes that stand elsewhere than the data have them
+_GENERALISED = (0.0, 0.0, 0.0, 0.2)  # classes at the top that one more stands above, with the same members
 _STRANGERS_OF_OPEN = (0.3, 0.8, 3.0, 6.0)
 
 
@@ -42,7 +43,7 @@ def reworded(ontology: Ontology, generator: Random) -> Reworded:
     silent = {axiom: generator.choice(_SILENT) for axiom in ("domains", "ranges", "inverses", "parents", "disjoint")}
     labelled = generator.choice((0.0, 0.3, 1.0))
     terms = [writer.written(term, names, silent, labelled) for term in kept]
-    terms = writer.misplaced(terms)
+    terms = writer.misplaced(writer.generalised(terms, origin))
     is_open = generator.random() < _LOOSE
     if is_open:
         terms = writer.loosened(terms, origin)
@@ -132,6 +133,22 @@ class _Writer:
             ranges=told("ranges", term.ranges),
             inverses=told("inverses", term.inverses),
         )
+
+    def generalised(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """The terms with a wider class above some: of what it could hold, the data have the members of one class."""
+        share = self.generator.choice(_GENERALISED)
+        found: list[OntologyTerm] = []
+        for term in terms:
+            if isinstance(term, OntologyClass) and not term.parents and self.chance(share):
+                own = words_of(term.name)
+                wide = list(own[-1:]) if len(own) > 1 else [*own, self.generator.choice(("group", "item", "unit"))]
+                name = self.free(wide, True)
+                above = OntologyClass(self.space + name, name)
+                origin[name] = origin[term.name]
+                found.append(above)
+                term = replace(term, parents=(above.iri,))
+            found.append(term)
+        return found
 
     def misplaced(self, terms: list[OntologyTerm]) -> list[OntologyTerm]:
         """The terms as somebody sees them who cuts the world otherwise: classes under others of their kind.

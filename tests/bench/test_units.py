@@ -21,7 +21,7 @@ from ruleminer.errors import InputError
 from tests.command_line import Run
 
 NAMES = ("dynamics", "synthetic-small", "synthetic-large", "cifar10", "cifar100", "real-world", "cmt", "npd", "mapping")
-ELSEWHERE = ("decision", "rodi", "real", "questions")  # their runs take databases
+ELSEWHERE = ("decision", "drafts", "rodi", "real", "questions")  # their runs take databases
 
 
 def test_every_bench_says_what_it_reproduces_costs_and_needs() -> None:
