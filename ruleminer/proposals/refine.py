@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.pool import Bools
+from ruleminer.proposals.pool import Bools, Pool
 from ruleminer.proposals.prior import PriorOf, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
@@ -23,7 +23,7 @@ from ruleminer.structure.profile import ColumnProfile
 
 _BASES = 2  # rules that are looked at again
 _PARTS = 2  # rules beside them, for the examples that are left
-_CALLED = 20  # rules of which those codes are looked at that have a value called like the term
+_TABLES = 20  # tables of which those codes are looked at that have a value called like the term
 _LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter that no name calls for
 _MOST = 60  # positives that are asked about
 _AGREE = 0.6  # share of them that must say the same; some may be wrong examples
@@ -82,7 +82,7 @@ def _probes(measured: Measured, derivations: Derivations, prior_of: PriorOf, wei
     pool, structure = measured.pool, derivations.structure
     order = rank(measured, Ranker.EVIDENCE, weights).order.tolist()
     bases = {*order[:_BASES], *_best_of_the_rest(pool.covers, order)}
-    for base in dict.fromkeys((*order[:_CALLED], *sorted(bases))):
+    for base in dict.fromkeys((*order[:_BASES], *_best_of_tables(pool, order), *sorted(bases))):
         derived = [fact for fact, yes in zip(pool.positives, pool.covers[base], strict=True) if yes]
         if not derived or measured.sizes[base] <= len(derived):
             continue
@@ -107,6 +107,16 @@ def _best_of_the_rest(covers: Bools, order: Sequence[int]) -> Iterator[int]:
         best = order[int(more.argmax())]
         left = left & ~covers[best]
         yield best
+
+
+def _best_of_tables(pool: Pool, order: Sequence[int]) -> list[int]:
+    """Of each table the rule that derives most of the examples, by that number."""
+    best: dict[str, int] = {}
+    derived = pool.covers.sum(axis=1)
+    for number in sorted(order, key=lambda i: -derived[i]):
+        if len(pool.rules[number].body) == 1:
+            best.setdefault(pool.rules[number].body[0].table, number)
+    return list(best.values())[:_TABLES]
 
 
 def _names_the_term(profile: ColumnProfile | None, predicate: str, prior_of: PriorOf) -> bool:

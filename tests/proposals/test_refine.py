@@ -33,6 +33,7 @@ def measure(tmp_path: Path) -> Iterator[Measure]:
             "FROM range(300) r(i)"
         )
         connection.execute("CREATE TABLE newbore AS SELECT id + 1000 AS id, purpose FROM bore WHERE id < 100")
+        connection.execute("CREATE TABLE allbore AS SELECT id FROM bore UNION SELECT id FROM newbore")
     with open_database(f"duckdb:///{tmp_path / 'w.duckdb'}") as database:
         yield Measure(ontology(), Derivations(database, learn_structure(database)), noise=True)
 
@@ -101,3 +102,14 @@ def test_what_the_best_rule_leaves_is_refined_in_its_own_table(measure: Measure)
     refined = {rule_text(rule) for rule, origin in pairs if origin == REFINED}
     assert any('newbore(id: a, purpose: "appraisal")' in text for text in refined)
     assert any(' bore(id: a, purpose: "appraisal")' in text for text in refined)
+
+
+def test_a_code_called_like_the_term_is_found_in_tables_that_hold_some_of_the_examples(measure: Measure) -> None:
+    """The table with all of them has no such code; the two that hold a part each have."""
+    everywhere = Body(parse_rule(ALL.replace("bore(id: a)", "allbore(id: a)")))
+    old, new = (Body(parse_rule(ALL.replace("bore(id: a)", f"{table}(id: a)"))) for table in ("bore", "newbore"))
+    facts = [CandidateSet((f"http://x/bore/{n}",), (everywhere, old)) for n in range(1, 60, 3)]
+    facts += [CandidateSet((f"http://x/bore/{n}",), (everywhere, new)) for n in range(1001, 1060, 3)]
+    measured = measure.measured(pool_of("WildcatBore", facts))
+    assert measured is not None
+    assert {rule.body[0].table for rule in measured.pool.rules if rule.constants} == {"bore", "newbore"}
