@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ruleminer.proposals.column_sql import ColumnSql
+from ruleminer.proposals.column_sql import LIST, ColumnSql
 from ruleminer.proposals.frames import Reading
 from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.sql import Query
@@ -70,7 +70,7 @@ def _question(wanted: tuple[Wanted, ...], columns: ColumnSql) -> FactQuestion:
         constants += values
         for place, argument in enumerate(one.reading.arguments[: len(one.facts[0])]):
             texts = sorted({fact[place] for fact in one.facts})
-            name = lists.setdefault(json.dumps(texts), f"l{len(lists)}")
+            name = lists.setdefault(json.dumps(texts), f"{LIST}{len(lists)}")
             conditions.append(columns.among(frame, argument, name, texts))
         cells = [columns.argument(frame, argument) for argument in one.reading.arguments]
         cells += [columns.dialect.text_of("NULL")] * (width - len(cells))
@@ -84,8 +84,8 @@ def _question(wanted: tuple[Wanted, ...], columns: ColumnSql) -> FactQuestion:
 def lone_question(query: Query, names: Sequence[str], facts: Sequence[Fact], dialect: Dialect) -> Query:
     """The facts of one rule's query whose first arguments, called so, stand in lists of what is wanted."""
     lists = [json.dumps(sorted({fact[place] for fact in facts})) for place in range(len(names))]
-    relations = ", ".join(f"l{place} AS {dialect.value_list}" for place in range(len(names)))
-    among = " AND ".join(f"e.{name} IN (SELECT v FROM l{place})" for place, name in enumerate(names))
+    relations = ", ".join(f"{LIST}{place} AS {dialect.value_list}" for place in range(len(names)))
+    among = " AND ".join(f"e.{name} IN (SELECT v FROM {LIST}{place})" for place, name in enumerate(names))
     return Query(f"WITH {relations} SELECT * FROM ({query.sql}) AS e WHERE {among}", (*lists, *query.parameters))
 
 

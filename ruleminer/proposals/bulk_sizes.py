@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ruleminer.proposals.column_sql import ColumnSql
+from ruleminer.proposals.column_sql import LIST, ColumnSql
 from ruleminer.proposals.frames import Determination, Filter, Frame, Reading, Spelling, Spot, is_exact
 from ruleminer.rules.values import Kind
 from ruleminer.structure.structure import Structure
@@ -145,7 +145,7 @@ class BulkSizes:
             one = self._profile.column(*frame.place(spot))
             if one is None or one.distinct > _FEW:
                 lists.append(json.dumps(sorted({self._texts(reading)[number] for reading in readings})))
-                conditions.append(f"{text} IN (SELECT v FROM l{len(lists)})")
+                conditions.append(f"{text} IN (SELECT v FROM {LIST}{len(lists)})")
             else:
                 conditions.append(self._columns.filled(spot))
         is_joined = len(frame.tables) > 1 or bool(filters)
@@ -173,7 +173,7 @@ class _Source:
 
     def with_lists(self, *more: str) -> str:
         """The WITH before a statement, if there is one."""
-        lists = [f"l{number} AS {self.value_list}" for number in range(1, len(self.lists) + 1)]
+        lists = [f"{LIST}{number} AS {self.value_list}" for number in range(1, len(self.lists) + 1)]
         return f"WITH {', '.join((*lists, *more))} " if lists or more else ""
 
 

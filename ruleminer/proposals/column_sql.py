@@ -15,6 +15,9 @@ from ruleminer.rules.values import Constant, Kind, Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema, quote_identifier
 
+LIST = "ruleminer_list"
+"""What lists of values that a statement brings along are called, with a number behind; no table of a user's is."""
+
 _NATIVE = (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL, Kind.TIMESTAMP)
 _WHOLE = re.compile(r"-?\d{1,18}")
 

@@ -28,7 +28,7 @@ HOLE = "{}"
 # not own it.
 NOBODY = "http://example.org/data/"
 
-_MOMENT = "http://www.w3.org/2001/XMLSchema#dateTime"
+_MOMENT, _DAY = "http://www.w3.org/2001/XMLSchema#dateTime", "http://www.w3.org/2001/XMLSchema#date"
 
 Key = tuple[Place, ...]
 """The columns of the key that a space is known by: one, or several of one table."""
@@ -220,7 +220,7 @@ def _triple_rule(
     concat = rule.definition_of(value)
     datatype = ontology.datatype(term.iri) if datatypes is Datatypes.ONTOLOGY else None
     if datatype == _MOMENT and rule.predicate in days:
-        datatype = None
+        datatype = _DAY
     return TripleRule(rule, term.iri, subject, Literal(concat.parts if concat else (value,), datatype))
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from decimal import Decimal
 
 from ruleminer.rules.values import Scalar
 
 _WORDS = frozenset({"", "-", "--", "?", "n/a", "na", "n.a.", "none", "null", "nil", "unknown", "not available", "tbd"})
-_DAYS = frozenset({(1, 1, 1), (1753, 1, 1), (1900, 1, 1), (1970, 1, 1), (2999, 12, 31)})
+_DAYS = frozenset({"0001-01-01", "1753-01-01", "1900-01-01", "1970-01-01", "2999-12-31"})
+_FAR = re.compile(r"9999-\d\d-\d\d|\d\d[./]\d\d[./]9999")
 _NINES = re.compile(r"-(?:1|9+)|9{3,}")
 
 
 def stands_for_none(value: Scalar) -> bool:
-    """Whether a value is one of those that stand for no value wherever they stand."""
+    """Whether a value is one of those that stand for no value wherever they stand; a text may be a day or a number."""
     if isinstance(value, bool):
         return False
     if isinstance(value, date):  # a moment is one, too
-        return value.year == 9999 or (value.year, value.month, value.day) in _DAYS
-    if isinstance(value, str):
-        return value.strip().casefold() in _WORDS
-    return _NINES.fullmatch(str(value).removesuffix(".0")) is not None
+        text = value.isoformat()[:10]
+    elif isinstance(value, Decimal):
+        text = f"{value.normalize():f}"
+    else:
+        text = str(value).strip().casefold()
+    return text in _WORDS or text in _DAYS or any(known.fullmatch(text) for known in (_FAR, _NINES))

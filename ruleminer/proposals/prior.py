@@ -138,12 +138,14 @@ class PriorOf:
         for atom in rule.body:
             cost += self._tables + (VIEWED if atom.table in self._views else 0.0)
             for column, term in atom.columns:
+                if isinstance(term, Constant) and self.is_called(rule.predicate, term):
+                    cost += math.log(2) + math.log(2)  # the term tells the code, and the code its column
+                    continue
                 cost += self._column_costs.get((atom.table, column), self._tables)
                 if isinstance(term, Empty):
                     cost += math.log(2)
                 if isinstance(term, Constant):
-                    told = self.is_called(rule.predicate, term)
-                    cost += math.log(2 if told else max(2, self.distinct.get(Place(atom.table, column), 2)))
+                    cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
         cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
         for position, constant in rule.excluded:
             others = 2 if stands_for_none(constant.value) else max(2, self.distinct.get(position.place, 2))

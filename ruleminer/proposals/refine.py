@@ -99,7 +99,7 @@ def _probes(measured: Measured, derivations: Derivations, prior_of: PriorOf, wei
 
 def _best_of_the_rest(covers: Bools, order: Sequence[int]) -> Iterator[int]:
     """Rules that derive most of the examples that those before them do not: they may be parts of a union."""
-    left = ~covers[order[0]]
+    left = ~covers[list(order[:1])].any(axis=0)
     for _ in range(_PARTS):
         more = (covers[order] & left).sum(axis=1)
         if not more.any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ruleminer.rules.body import Body
-from ruleminer.rules.values import Constant, Rule, Variable, variable_in
+from ruleminer.rules.values import Constant, Rule, Transformed, Variable, variable_in
 
 
 def turned_round(bodies: Sequence[Body]) -> list[int]:
@@ -32,15 +32,18 @@ def _ends_and_rows(rule: Rule, *, turned: bool = False) -> tuple[object, ...]:
                 spelled.append(part)
                 continue
             place = named.setdefault(variable, f"head{number}.{len(spelled)}")
-            spelled.append((place, getattr(part, "name", "") if part is not variable else ""))
+            spelled.append((place, (part.name, part.parameters) if isinstance(part, Transformed) else None))
         made.append(tuple(spelled))
+    for variable, positions in rule.positions.items():  # one within is known by where it stands
+        named.setdefault(variable, repr(sorted(position.place for position in positions)))
     atoms = []
     for atom in rule.body:
         columns: list[tuple[str, object]] = []
         for column, term in sorted(atom.columns, key=lambda pair: pair[0]):
             if isinstance(term, Variable):
-                columns.append((column, named.setdefault(term, "inner")))
+                columns.append((column, named[term]))
             else:
                 columns.append((column, (term.kind, term.value) if isinstance(term, Constant) else None))
         atoms.append((atom.table, tuple(columns)))
-    return frozenset(atoms), tuple(made)
+    excluded = frozenset((named[variable], constant) for variable, constant in rule.exclusions)
+    return frozenset(atoms), tuple(made), excluded

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from ruleminer.dataset import read_dataset
@@ -124,3 +125,19 @@ def test_two_who_ask_the_same_rule_for_other_facts_are_told_of_their_own(extract
     subjects = [fact[:1] for fact in facts]
     found = derivations.companions([(pair, [one]) for one in subjects])
     assert [{fact for fact, _ in one or ()} for one in found] == [{one} for one in subjects]
+
+
+def test_a_table_called_like_a_list_of_ours_is_the_users(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "l.duckdb") as connection:
+        connection.execute("CREATE TABLE l0 (v VARCHAR PRIMARY KEY); INSERT INTO l0 VALUES ('a')")
+        connection.execute("CREATE TABLE l1 (v VARCHAR, w INTEGER); INSERT INTO l1 VALUES ('a', 1)")
+    with open_database(f"duckdb:///{tmp_path / 'l.duckdb'}") as database:
+        derivations = Derivations(database)
+        for text in (
+            "C(x) <- l0(v: x)",
+            "C(x) <- l1(v: x)",
+            "C(x) <- l0(v: a), x = upper(a)",
+            'C(x) <- l0(v: x), x <> "b"',
+        ):
+            known = "A" if "upper" in text else "a"
+            assert derivations.coverage([(parse_rule(text), [(known,), ("zzz",)])]) == [[True, False]]

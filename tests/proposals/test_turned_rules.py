@@ -22,3 +22,15 @@ def test_a_rule_between_keys_of_several_columns_is_not_its_own_inverse() -> None
     back = 'p(x, y) <- line(o: a, n: b, po: c, pn: d), x = c ++ "/" ++ d, y = a ++ "/" ++ b'
     assert turned(there) == [-1]
     assert turned(there, back) == [1, 0]
+
+
+def test_what_joins_otherwise_excludes_or_makes_other_values_is_no_inverse() -> None:
+    there = "p(x, y) <- r(a: x, b: i), s(c: i, d: j), q(e: j, f: y)"
+    back = "p(y, x) <- r(a: x, b: i), s(c: i, d: j), q(e: j, f: y)"
+    assert turned(there, back) == [1, 0]
+    assert turned(there, back.replace("s(c: i, d: j)", "s(c: j, d: i)")) == [-1, -1]
+    assert turned("p(x, y) <- r(a: x, b: y), x <> 3", "p(y, x) <- r(a: x, b: y)") == [-1, -1]
+    assert turned("p(x, y) <- r(a: x, b: y), x <> 3", "p(y, x) <- r(a: x, b: y), x <> 3") == [1, 0]
+    cut = 'p(x, y) <- r(a: b, c: y), x = before(b, "-")'
+    assert turned(cut, cut.replace("p(x, y)", "p(y, x)")) == [1, 0]
+    assert turned(cut, cut.replace("p(x, y)", "p(y, x)").replace('"-"', '"/"')) == [-1, -1]
