@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,8 @@ import pytest
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
+from ruleminer.rules.parser import parse_rule
+from ruleminer.rules.sql import rule_query
 from ruleminer.sources.database import open_database
 from ruleminer.structure.structure import learn_structure
 from ruleminer.validation.materialise import materialise
@@ -97,9 +100,23 @@ def test_links_lead_to_the_things_that_the_class_names(
 
 def test_only_texts_of_one_length_are_filled_up(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
-        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a VARCHAR, b VARCHAR, c VARCHAR, d VARCHAR)")
-        connection.execute("INSERT INTO t VALUES (1, 'ab ', 'ab ', 'abc', ' '), (2, 'abc', 'ab', 'def', ' ')")
-        connection.execute("INSERT INTO t VALUES (3, NULL, 'abc', 'ghi', 'x')")
+        columns_sql = ", ".join(f"{name} VARCHAR" for name in "abcdef")
+        connection.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {columns_sql})")
+        connection.execute("INSERT INTO t VALUES (1, 'ab ', 'ab ', 'abc', ' ', 'ab ', 'ab ')")
+        connection.execute("INSERT INTO t VALUES (2, 'abc', 'ab', 'def', ' ', '', '')")
+        connection.execute("INSERT INTO t VALUES (3, NULL, 'abc', 'ghi', 'x', 'abc', '   ')")
     with open_database(tmp_path / "t.duckdb") as database:
         columns = learn_structure(database).schema.table("t").columns
-    assert [column.name for column in columns if column.padded] == ["a"]
+    assert [column.name for column in columns if column.padded] == ["a", "e"]
+
+
+@pytest.mark.parametrize("suffix", [".duckdb", ".sqlite"])
+def test_other_spaces_than_blanks_are_part_of_a_text(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"t{suffix}"
+    with closing(duckdb.connect(str(path)) if suffix == ".duckdb" else sqlite3.connect(path)) as made_here:
+        made_here.execute("CREATE TABLE t (k VARCHAR(3) PRIMARY KEY)")
+        made_here.executemany("INSERT INTO t VALUES (?)", [("ab ",), ("ab\u00a0",), ("abc",)])
+        made_here.commit()
+    with open_database(path) as database:
+        query = rule_query(parse_rule("C(x) <- t(k: x)"), database.dialect, learn_structure(database).schema.type_of)
+        assert set(database.rows(query.sql, query.parameters)) == {("ab",), ("abc",), ("ab\u00a0",)}

@@ -127,7 +127,9 @@ def _marked(sets: Sequence[EntitySet], words: int, structure: Structure, databas
             word, bit = divmod(number, _BITS)
             marks[word].append(_mark(one, 1 << bit, structure, database))
         whole = database.dialect.whole_type
-        text = _unpadded(database.dialect.text_of(column), place, structure)
+        text = database.dialect.text_of(column)
+        if structure.schema.type_of(*place).padded:
+            text = database.dialect.unpadded(text)
         is_key = place.column in structure.schema.table(place.table).keys
         if not is_key:  # a value is marked if any of its rows is
             marks = [[f"MAX({mark})" for mark in some] for some in marks]
@@ -143,9 +145,6 @@ def _mark(one: EntitySet, bit: int, structure: Structure, database: Database) ->
     if one.value is None:
         return f"CASE WHEN {other} IS NOT NULL THEN {bit} ELSE 0 END"
     literal = constant_sql(one.value, database.dialect).sql(database.dialect.name)
-    other = _unpadded(other, Place(one.place.table, one.where), structure)
+    if structure.schema.type_of(one.place.table, one.where).padded:
+        other = database.dialect.unpadded(other)
     return f"CASE WHEN {other} = {literal} THEN {bit} ELSE 0 END"
-
-
-def _unpadded(sql: str, place: Place, structure: Structure) -> str:
-    return f"RTRIM({sql})" if structure.schema.type_of(*place).padded else sql

@@ -46,8 +46,8 @@ def not_null(value: exp.Expression) -> exp.Expression:
 
 
 def unpadded(text: exp.Expression) -> exp.Expression:
-    """A text without the blanks that fill it up; one argument is what `RTRIM` takes on every engine."""
-    return call("RTRIM", text.copy())
+    """A text without the blanks that fill it up, and only these: RTRIM alone takes other spaces, too, on DuckDB."""
+    return exp.Trim(this=text.copy(), expression=exp.Literal.string(" "), position="TRAILING")
 
 
 def without_zeros(text: exp.Expression) -> exp.Expression:

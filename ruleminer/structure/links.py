@@ -376,4 +376,4 @@ class _Values:
         if column.kind is not Kind.TEXT:
             return name
         text = self._database.dialect.text_of(name)
-        return f"RTRIM({text})" if one is not None and one.padded else text
+        return self._database.dialect.unpadded(text) if one is not None and one.padded else text

@@ -95,9 +95,8 @@ def at_once_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dia
                 for step in range(_LADDER, 0, -1)
             )
             bound = f"(SELECT CASE {' '.join(steps)} ELSE 'g' END FROM {measured})"
-            trimmed = dialect.trim("TRAILING", form, "' '")
             is_padded = f"(SELECT padded FROM {measured}) = 1"
-            own = f"CASE WHEN {is_padded} THEN {trimmed} ELSE {form} END" if may_be_padded else form
+            own = f"CASE WHEN {is_padded} THEN {dialect.unpadded(form)} ELSE {form} END" if may_be_padded else form
             forms = f"SELECT {own} AS v FROM {counted} AS t"
             seeded = f"SELECT v, md5({dialect.text_of(BOUND)} || v) AS card FROM ({forms}) AS d"
             chosen.setdefault(family(column.kind), []).append(
@@ -127,13 +126,14 @@ def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
 
 
 def _padded(value: str, dialect: Dialect) -> str:
-    """Whether all texts have one length, of more than one character, and some end in a blank: then these fill them up.
+    """Whether all texts but empty ones have one length, of more than one character, and some end in a blank.
 
-    Two such texts that differ still do without the blanks.
+    Then the blanks fill them up: two such texts that differ still do without them.
     """
-    length = f"{dialect.length}({value})"
-    ends = f"max(CASE WHEN {value} LIKE '% ' THEN 1 ELSE 0 END)"
-    return f"CASE WHEN min({length}) = max({length}) AND min({length}) > 1 AND {ends} = 1 THEN 1 ELSE 0 END"
+    length, bare = f"{dialect.length}({value})", f"{dialect.length}({dialect.unpadded(value)})"
+    filled, left = (f"CASE WHEN {length} > 0 THEN {one} END" for one in (length, bare))
+    of_one_length = f"min({filled}) = max({length}) AND max({length}) > 1 AND max({length} - {bare}) > 0"
+    return f"CASE WHEN {of_one_length} AND (min({length}) > 0 OR min({left}) > 0) THEN 1 ELSE 0 END"
 
 
 def _value(table: Table, column: Column, dialect: Dialect) -> str:

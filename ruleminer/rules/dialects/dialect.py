@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.expressions import as_text, call, unpadded
+from ruleminer.rules.expressions import as_text, call, unpadded, verbatim
 from ruleminer.rules.values import Kind, Scalar
 
 BOUND = "\0"
@@ -160,6 +160,10 @@ class Dialect:
     def text_of(self, sql: str) -> str:
         """The engine's own cast to text, of an expression that is SQL already."""
         return f"CAST({sql} AS {self.text_type})"
+
+    def unpadded(self, sql: str) -> str:
+        """A text, which is SQL already, without the blanks that fill it up."""
+        return str(unpadded(verbatim(sql)).sql(self.name))
 
     def bound(self, sql: str) -> str:
         """SQL as the engine's driver takes it along with values: `BOUND` as its own placeholder."""
