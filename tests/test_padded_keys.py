@@ -16,6 +16,7 @@ from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.sql import rule_query
+from ruleminer.rules.values import Place
 from ruleminer.sources.database import open_database
 from ruleminer.structure.structure import learn_structure
 from ruleminer.validation.materialise import materialise
@@ -120,3 +121,37 @@ def test_other_spaces_than_blanks_are_part_of_a_text(suffix: str, tmp_path: Path
     with open_database(path) as database:
         query = rule_query(parse_rule("C(x) <- t(k: x)"), database.dialect, learn_structure(database).schema.type_of)
         assert set(database.rows(query.sql, query.parameters)) == {("ab",), ("abc",), ("ab\u00a0",)}
+
+
+CODES = ["DE", *(f"{chr(97 + n // 26)}{chr(97 + n % 26)}x" for n in range(0, 300, 5))]
+PADDED = [code.ljust(5) for code in CODES]
+UNEQUAL_ENDS = {
+    "the key is not padded": ([*PADDED, "ENGLAND"], PADDED, CODES),
+    "the link is not padded": (PADDED, CODES, CODES),
+    "a link is empty": (PADDED, [*PADDED, ""], CODES),
+    "blanks tell keys apart": ([*PADDED, "DE"], PADDED, PADDED),
+}
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "discovered"])
+@pytest.mark.parametrize(("keys", "links", "linked"), UNEQUAL_ENDS.values(), ids=UNEQUAL_ENDS)
+def test_both_ends_of_a_link_are_read_alike(
+    keys: list[str], links: list[str], linked: list[str], declared: bool, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.sqlite")) as file:
+        link = " REFERENCES country(code)" if declared else ""
+        file.execute("CREATE TABLE country (code VARCHAR(7) PRIMARY KEY)")
+        file.execute(f"CREATE TABLE river (id INTEGER PRIMARY KEY, country_code VARCHAR(7){link})")
+        file.executemany("INSERT INTO country VALUES (?)", [(key,) for key in keys])
+        file.executemany("INSERT INTO river (country_code) VALUES (?)", [(key,) for key in [*links, *links]])
+        file.commit()
+    rule = parse_rule("inCountry(x, y) <- river(id: x, country_code: y), country(code: y)")
+    with open_database(tmp_path / "t.sqlite") as database:
+        structure = learn_structure(database)
+        query = rule_query(rule, database.dialect, structure.schema.type_of)
+        facts = list(database.rows(query.sql, query.parameters))
+    assert [link.end for link in structure.schema.links] == [Place("country", "code")]
+    assert len(facts) == 2 * len(linked)
+    assert {country for _, country in facts} == set(linked)
+    common = structure.profile.tables["river"].columns["country_code"].common
+    assert {form for form, _ in common} <= {*linked, ""}

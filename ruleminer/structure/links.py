@@ -22,6 +22,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table, quote_identifier
 from ruleminer.structure.link_file import Ends, LinkWishes
+from ruleminer.structure.padding import values_without_blanks
 from ruleminer.structure.profile import ColumnProfile, Profile
 from ruleminer.structure.spaces import Partition
 from ruleminer.structure.surprise import is_counter, surprise
@@ -330,17 +331,19 @@ class _Values:
 
     def __init__(self, database: Database, profile: Profile) -> None:
         self._database, self._profile = database, profile
-        self._sets: dict[Place, frozenset[Any]] = {}
+        self._sets: dict[tuple[Place, bool], frozenset[Any]] = {}
+        self._bare: dict[Place, int | None] = {}
 
     def share(self, place: Place, key: Place) -> float:
         own, there = (self._profile.column(*one) for one in (place, key))
         if own is None or there is None or not own.distinct:
             return 0.0
         try:
+            bare = there.padded or (own.padded and self._bare_values(key) == there.distinct)
             if own.distinct <= _LOCAL and there.distinct <= _LOCAL:
-                values, keys = (patiently(partial(self._values, one)) for one in (place, key))
+                values, keys = (patiently(partial(self._values, one, bare)) for one in (place, key))
                 return len(values & keys) / len(values) if values else 0.0
-            return patiently(partial(self._asked, place, key))
+            return patiently(partial(self._asked, place, key, bare))
         except ConnectionLostError:
             raise
         except DatabaseError as error:
@@ -349,31 +352,36 @@ class _Values:
 
     def beside(self, key: Place, own: ColumnProfile) -> tuple[int, int] | None:
         """How many keys lie below and above a column's values; None if the keys are not at hand."""
-        keys = self._sets.get(key)
+        keys = self._sets.get((key, False))
         if keys is None or own.low is None:
             return None
         low, high = _span(own)
         return sum(value < low for value in keys), sum(value > high for value in keys)
 
-    def _values(self, place: Place) -> frozenset[Any]:
-        if place not in self._sets:
-            rows = self._database.rows(f"SELECT DISTINCT {self._value(place)} FROM {self._database.quoted(place[0])}")
-            self._sets[place] = frozenset(value for (value,) in rows if value is not None)
-        return self._sets[place]
+    def _bare_values(self, key: Place) -> int | None:
+        if key not in self._bare:
+            self._bare[key] = values_without_blanks(key, self._database)
+        return self._bare[key]
 
-    def _asked(self, place: Place, key: Place) -> float:
+    def _values(self, place: Place, bare: bool) -> frozenset[Any]:
+        if (place, bare) not in self._sets:
+            value, table = self._value(place, bare), self._database.quoted(place[0])
+            rows = self._database.rows(f"SELECT DISTINCT {value} FROM {table}")
+            self._sets[place, bare] = frozenset(value for (value,) in rows if value is not None)
+        return self._sets[place, bare]
+
+    def _asked(self, place: Place, key: Place, bare: bool) -> float:
         start, end = self._database.quoted(place[0]), self._database.quoted(key[0])
-        values = f"SELECT DISTINCT {self._value(place)} AS v FROM {start}"
-        keys = f"SELECT {self._value(key)} AS k FROM {end}"
+        values = f"SELECT DISTINCT {self._value(place, bare)} AS v FROM {start}"
+        keys = f"SELECT {self._value(key, bare)} AS k FROM {end}"
         ((total, inside),) = self._database.rows(
             f"SELECT count(v), count(k) FROM ({values}) AS a LEFT JOIN ({keys}) AS b ON v = k WHERE v IS NOT NULL"
         )
         return float(inside / total) if total else 0.0
 
-    def _value(self, place: Place) -> str:
+    def _value(self, place: Place, bare: bool) -> str:
         name = quote_identifier(place[1])
-        column, one = self._database.schema.table(place[0]).column(place[1]), self._profile.column(*place)
-        if column.kind is not Kind.TEXT:
+        if self._database.schema.table(place[0]).column(place[1]).kind is not Kind.TEXT:
             return name
         text = self._database.dialect.text_of(name)
-        return self._database.dialect.unpadded(text) if one is not None and one.padded else text
+        return self._database.dialect.unpadded(text) if bare else text

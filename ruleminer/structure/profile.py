@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -33,7 +33,8 @@ class ColumnProfile:
     """One column: how many values are filled, how many of them differ, the least and the greatest, the frequent ones.
 
     `common` holds (lexical form, rows) of the most frequent values, all of them if `distinct` is no more than COMMON;
-    it is empty where hardly a value stands twice. `padded` texts are filled up with blanks to one length.
+    it is empty where hardly a value stands twice. Blanks fill up `padded` texts to one length, or those of what links
+    join with such (`padding.py`); then the values are without them.
     """
 
     filled: int
@@ -183,13 +184,7 @@ def _profiled(database: Database, table: Table, kept: Constants | None) -> Table
     if repeated:
         for number, value, count in _rows(database, common_sql(table, repeated, name, dialect)):
             common.setdefault(repeated[number].name, []).append((value, count))
-    return TableProfile(rows, {column: _with_common(one, common.get(column, ())) for column, one in numbers.items()})
-
-
-def _with_common(one: ColumnProfile, values: Iterable[tuple[str, int]]) -> ColumnProfile:
-    """A column with its most frequent values, without blanks that only fill them up."""
-    forms = ((value.rstrip(" "), count) for value, count in values) if one.padded else values
-    return replace(one, common=tuple(forms))
+    return TableProfile(rows, {name: replace(one, common=tuple(common.get(name, ()))) for name, one in numbers.items()})
 
 
 def _profiled_at_once(
@@ -213,7 +208,7 @@ def _profiled_at_once(
                 common.setdefault(number, {})[place] = form, count
         for number, places in common.items():
             name = some[number].name
-            found[name] = _with_common(found[name], (places[place] for place in sorted(places)))
+            found[name] = replace(found[name], common=tuple(places[place] for place in sorted(places)))
     return TableProfile(rows, {column.name: found[column.name] for column in columns})
 
 

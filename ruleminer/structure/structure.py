@@ -19,6 +19,7 @@ from ruleminer.sources.schema import ForeignKey, Schema, Table
 from ruleminer.structure.keys import DiscoveredKey, with_keys
 from ruleminer.structure.link_file import Ends, LinkWishes
 from ruleminer.structure.links import DiscoveredLink, with_links
+from ruleminer.structure.padding import with_padding
 from ruleminer.structure.profile import ColumnProfile, Constants, Profile, profile_of
 from ruleminer.structure.spaces import Space, spaces_of
 
@@ -186,22 +187,10 @@ def learn_structure(
     schema = replace(database.schema, tables=tuple(tables))
     if not discover:
         return Structure(schema, profile, discovers=False)
-    schema, keys = with_keys(_with_padding(schema, profile), profile, database)
+    schema, keys = with_keys(schema, profile, database)
     schema, links = with_links(schema, profile, database, wishes)
+    schema, profile = with_padding(schema, profile, database)
     return Structure(schema, profile, keys, links, wishes)
-
-
-def _with_padding(schema: Schema, profile: Profile) -> Schema:
-    """The schema with a mark on columns whose texts are filled up with blanks: everybody reads them without."""
-
-    def marked(table: Table) -> Table:
-        known = {column.name: profile.column(table.name, column.name) for column in table.columns}
-        padded = {name for name, one in known.items() if one is not None and one.padded}
-        if not padded:
-            return table
-        return replace(table, columns=tuple(replace(c, padded=c.name in padded) for c in table.columns))
-
-    return replace(schema, tables=tuple(map(marked, schema.tables)))
 
 
 _WISHES: tuple[tuple[str, Any], ...] = (("added", tuple), ("forbidden", frozenset))
