@@ -16,12 +16,14 @@ from ruleminer.problem.rule_facts import derived_facts
 from ruleminer.problem.rule_files import read_rule_file
 from ruleminer.problem.scenario import Scenario, open_scenario, scenario_database
 from ruleminer.progress import Progress, Say, silent, unsaid
+from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.proposal import Proposals
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import Delivery, propose_mappings
 from ruleminer.rules.values import Rule
 from ruleminer.scenarios.generate import ScenarioSummary, generate_scenario
 from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.schema import Schema
 
 SCENARIO, RUN = "scenario", "run"
 MARK = ".ruleminer-demo"  # says that the folder is ours to clear
@@ -83,7 +85,8 @@ def run_demo(
     step("5. The proposals against the truth, which they never saw")
     scenario = open_scenario(out / SCENARIO)
     with open_database(scenario_database(scenario, out)) as database:
-        found = _compare(delivery.proposals, scenario, database)
+        schema = live_structure(out / RUN, database, []).schema
+        found = _compare(delivery.proposals, scenario, database, schema)
     return DemoResult(made, training, delivery, found)
 
 
@@ -103,18 +106,18 @@ def _make_room(out: Path, force: bool) -> None:
             raise InputError(f"{out / name} is in the way; choose another folder with ‹out›")
 
 
-def _compare(proposals: Proposals, scenario: Scenario, database: Database) -> tuple[Found, ...]:
+def _compare(proposals: Proposals, scenario: Scenario, database: Database, schema: Schema) -> tuple[Found, ...]:
     assert scenario.mapping_path is not None
     truth = [rule for _, rule in read_rule_file(scenario.mapping_path)]
     compared = []
     for one in proposals.proposed:
-        facts = _derived((rule for rule in truth if rule.predicate == one.predicate), database)
-        derived = _derived(one.proposed_rules, database)
+        facts = _derived((rule for rule in truth if rule.predicate == one.predicate), database, schema)
+        derived = _derived(one.proposed_rules, database, schema)
         compared.append(
             Found(one.predicate, one.texts, one.confidence, len(facts), len(derived), len(facts & derived)),
         )
     return tuple(compared)
 
 
-def _derived(rules: Iterable[Rule], database: Database) -> set[tuple[str, ...]]:
-    return set().union(*(derived_facts(rule, database) for rule in rules))
+def _derived(rules: Iterable[Rule], database: Database, schema: Schema) -> set[tuple[str, ...]]:
+    return set().union(*(derived_facts(rule, database, schema) for rule in rules))

@@ -11,6 +11,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, Property, Proper
 from ruleminer.problem.rdf import RDF_SUFFIXES
 from ruleminer.problem.rule_files import read_rule_file
 from ruleminer.proposals.derivations import Derivations, Fact
+from ruleminer.proposals.live_structure import live_structure
 from ruleminer.review.start import Started, read_start, terms_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.canonical import canonical
@@ -89,7 +90,7 @@ def mapping_difference(before: Path, after: Path, database: Database | None = No
     notes: list[str] = []
     unread: set[str] = set()
     old, new = (mapping_rules(place, database, notes, unread) for place in (before, after))
-    derivations = Derivations(database) if database is not None else None
+    derivations: Derivations | None = None
     terms = []
     same = 0
     for term in sorted({*old, *new} - unread):
@@ -97,6 +98,9 @@ def mapping_difference(before: Path, after: Path, database: Database | None = No
         if set(map(Body, one)) == set(map(Body, other)):
             same += 1
             continue
+        if database is not None and derivations is None:
+            run = next((place for place in (after, before) if Run(place).structure.is_file()), after)
+            derivations = Derivations(database, live_structure(run, database, []))
         gained, gained_facts = _more(other, one, derivations)
         lost, lost_facts = _more(one, other, derivations)
         terms.append(TermDifference(term, _texts(one), _texts(other), gained, lost, gained_facts, lost_facts))

@@ -70,3 +70,13 @@ def test_r2rml_is_compared_as_far_as_rules_say_it(run: Cli, tmp_path: Path) -> N
     assert refused.code == 2
     assert "theirs.ttl is R2RML" in refused.err
     assert "--db" in refused.err
+
+
+def test_blanks_that_fill_up_a_code_are_no_difference(run: Cli, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, grade CHAR(2))")
+        connection.execute("INSERT INTO t SELECT i, CASE WHEN i % 2 = 0 THEN 'AA' ELSE 'B ' END FROM range(20) r(i)")
+    (tmp_path / "one.rules").write_text('A(x) <- t(id: x, grade: "B")\n')
+    (tmp_path / "two.rules").write_text('A(x) <- t(id: x, grade: "AA")\n')
+    [told] = json.loads(run("diff", "one.rules", "two.rules", "--db", "d.duckdb", "--json").out)["terms"]
+    assert (told["gained"], told["lost"]) == (10, 10)
