@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from urllib.parse import unquote
 
 from ruleminer.rules.values import Place
@@ -25,6 +25,8 @@ Thing = frozenset[tuple[Place, str]]
 """An entity: the columns of its key where its space is known by them, each with its value in one notation."""
 
 _HOLE = r"([A-Za-z0-9\-._~%\u0080-\U0010ffff]*)"  # what R2RML leaves of a value in an IRI
+_VALUE = re.compile(_HOLE)
+_MOST_SPLITS = 16  # of one IRI into values: `1-2-3` is 1-2 and 3, or 1 and 2-3
 
 
 def thing_of(places: Sequence[Place], values: Sequence[str], structure: Structure) -> Thing:
@@ -48,7 +50,7 @@ def _roots(places: Sequence[Place], structure: Structure) -> tuple[Place, ...]:
 class IriMaker:
     """A term map that makes IRIs, on its logical table."""
 
-    form: tuple[str, ...]  # the texts around its columns
+    form: tuple[str | None, ...]  # the texts around its columns, which are None
     pattern: re.Pattern[str]
     origins: Origins
 
@@ -57,10 +59,30 @@ class IriMaker:
         """Where its keys come from, for people."""
         return tuple(sorted({".".join(place) for places in self.origins for place in places}))
 
-    def values(self, iri: str) -> tuple[str, ...] | None:
-        """What the columns held of which it made this IRI; None if it cannot have made it."""
+    def values(self, iri: str) -> Sequence[tuple[str, ...]]:
+        """What the columns may have held of which it made this IRI; nothing if it cannot have made it."""
         found = self.pattern.fullmatch(iri)
-        return None if found is None else tuple(map(unquote, found.groups()))
+        if found is None:
+            return ()
+        splits = [found.groups()] if len(found.groups()) == 1 else islice(_splits(self.form, iri), _MOST_SPLITS)
+        return [tuple(map(unquote, split)) for split in splits]
+
+
+def _splits(form: Sequence[str | None], iri: str) -> Iterator[tuple[str, ...]]:
+    """All values that make this IRI in the places of None."""
+    if not form:
+        if not iri:
+            yield ()
+    elif form[0] is not None:
+        if iri.startswith(form[0]):
+            yield from _splits(form[1:], iri[len(form[0]) :])
+    else:
+        found = _VALUE.match(iri)
+        longest = len(iri) if found is None else found.end()
+        following = (form[1] or "") if len(form) > 1 else None
+        for end in range(longest, -1, -1) if following is not None else (longest,):
+            if following is None or iri.startswith(following, end):
+                yield from ((iri[:end], *rest) for rest in _splits(form[1:], iri[end:]))
 
 
 class MadeThings:
@@ -71,7 +93,7 @@ class MadeThings:
         self._origins = TermOrigins(database)
         self._subjects: dict[str, IriMaker | None] = {}
         self._objects: dict[tuple[str, str], tuple[IriMaker, ...]] = {}
-        self._keys: dict[tuple[str, ...], set[tuple[Place, ...]]] = {}  # by form: the keys that are known
+        self._keys: dict[tuple[str | None, ...], set[tuple[Place, ...]]] = {}  # by form: the keys that are known
         for triples_map in mapping.maps:
             self._read(triples_map)
 
@@ -79,33 +101,30 @@ class MadeThings:
         """What makes a map's subjects; None if these are no IRIs of columns."""
         return self._subjects[triples_map.name]
 
-    def object(self, triples_map: TriplesMap, predicate: str, iri: str) -> IriMaker | None:
-        """What made an object of this property, if the map tells."""
+    def objects(self, triples_map: TriplesMap, predicate: str, iri: str) -> list[IriMaker]:
+        """What may have made an object of this property, if the map tells."""
         made = (*self._objects.get((triples_map.name, predicate), ()), *self._objects.get((triples_map.name, ""), ()))
-        return next((maker for maker in made if maker.values(iri) is not None), None)
+        return [maker for maker in made if maker.values(iri)]
 
     def things(self, maker: IriMaker, iri: str) -> Iterator[Thing]:
         """The entities that an IRI may stand for; nothing if no map tells which columns its keys come from."""
-        values = maker.values(iri)
-        if values is None or self._structure is None:
+        if self._structure is None:
             return
-        for places in product(*maker.origins):
-            yield thing_of(places, values, self._structure)
-        for places in self._keys.get(maker.form, ()) if not self._is_known(maker) else ():
-            yield thing_of(places, values, self._structure)
+        known = () if self._is_known(maker) else self._keys.get(maker.form, ())
+        for values in maker.values(iri):
+            for places in (*product(*maker.origins), *known):
+                yield thing_of(places, values, self._structure)
 
     def texts(self, maker: IriMaker, iri: str) -> Iterator[str]:
         """How a key in an IRI may be written: its values in the order of the IRI, or of the table's own key."""
-        values = maker.values(iri)
-        if values is None:
-            return
-        yield "/".join(map(key_text, values))
-        if len(values) > 1 and self._structure is not None:
-            for places in product(*maker.origins):
-                order = {name: place for place, name in enumerate(_own_order(places, self._structure))}
-                if set(order) == {place.column for place in places}:
-                    ranked = sorted(zip(places, values, strict=True), key=lambda pair: order[pair[0].column])
-                    yield "/".join(key_text(value) for _, value in ranked)
+        for values in maker.values(iri):
+            yield "/".join(map(key_text, values))
+            if len(values) > 1 and self._structure is not None:
+                for places in product(*maker.origins):
+                    order = {name: place for place, name in enumerate(_own_order(places, self._structure))}
+                    if set(order) == {place.column for place in places}:
+                        ranked = sorted(zip(places, values, strict=True), key=lambda pair: order[pair[0].column])
+                        yield "/".join(key_text(value) for _, value in ranked)
 
     def is_unknown(self, maker: IriMaker) -> bool:
         """Whether nothing tells which kind of thing is made."""
@@ -144,7 +163,7 @@ class MadeThings:
             if not is_absolute(start):
                 parts = [self._mapping.base + start, *(parts[1:] if start else parts)]
             pattern = "".join(re.escape(part) if isinstance(part, str) else _HOLE for part in parts)
-            form = tuple(part if isinstance(part, str) else "{}" for part in parts)
+            form = tuple(part if isinstance(part, str) else None for part in parts)
             maker = IriMaker(form, re.compile(pattern), origins)
         if term.column is None and self._is_known(maker) and self._structure is not None:
             keys = (_roots(places, self._structure) for places in product(*origins))

@@ -175,16 +175,16 @@ class _Wanted:
             return
         iri = end[1:-1]
         yield _IRI, iri
-        maker = made.subject(tally.running) if is_subject else made.object(tally.running, predicate, iri)
-        if maker is None:
-            return
-        if is_subject:
-            self._things.setdefault(term, set()).update(maker.columns)
-        texts = list(dict.fromkeys(made.texts(maker, iri)))
-        yield from ((_TEXT, text) for text in texts)
-        yield from ((_THING, thing) for thing in made.things(maker, iri))
-        if made.is_unknown(maker):
-            yield from ((_UNKNOWN, text) for text in texts)
+        subject = made.subject(tally.running)
+        makers = [maker for maker in (subject,) if maker] if is_subject else made.objects(tally.running, predicate, iri)
+        for maker in makers:
+            if is_subject:
+                self._things.setdefault(term, set()).update(maker.columns)
+            texts = list(dict.fromkeys(made.texts(maker, iri)))
+            yield from ((_TEXT, text) for text in texts)
+            yield from ((_THING, thing) for thing in made.things(maker, iri))
+            if made.is_unknown(maker):
+                yield from ((_UNKNOWN, text) for text in texts)
 
     def checks(self, facts: Sequence[Fact]) -> Iterator[PredicateCheck]:
         """How the facts of each predicate fared."""

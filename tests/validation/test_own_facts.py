@@ -202,3 +202,22 @@ def test_a_key_of_several_columns_is_one_key_in_whichever_order_the_iris_have_it
         "what,line:7/1,a,+\nwhat,7/2,b,+\nwhat,line:8/3,b,-\n"
     )
     assert check(run, shop, facts) == (0, {"Line": (2, 2, 2, 0), "what": (2, 2, 1, 0)})
+
+
+def test_an_iri_of_several_columns_is_cut_in_all_ways_and_by_all_that_may_have_made_it(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "shop.sqlite") as made:
+        made.execute("CREATE TABLE line (a TEXT, b TEXT, customer INT, PRIMARY KEY (a, b))")
+        made.executemany("INSERT INTO line VALUES (?, ?, ?)", [("1", "2-3", 1), ("4-5", "6", 2)])
+    made.close()
+    (shop / "shop.ttl").write_text(ONTOLOGY + ":Line a owl:Class .", "utf-8")
+    lines = (
+        '<#L> rr:logicalTable [ rr:tableName "line" ] ; rr:subjectMap [ '
+        'rr:template "http://e.x/l/{a}-{b}" ; rr:class :Line ] ; rr:predicateObjectMap [ rr:predicate :by ; '
+        'rr:objectMap [ rr:template "http://e.x/{a}" ] ; rr:objectMap [ rr:template "http://e.x/{customer}" ] ] .'
+    )
+    (shop / "mapping.ttl").write_text(MAPPING + lines, "utf-8")
+    facts = (
+        "predicate,arg1,arg2,label\nLine,line:1/2-3,,+\nLine,line:4-5/6,,+\nLine,1/2-3,,+\nLine,line:4/6,,-\n"
+        "by,line:4-5/6,customer:2,+\nby,line:4-5/6,customer:3,-\n"
+    )
+    assert check(run, shop, facts) == (0, {"Line": (3, 3, 1, 0), "by": (1, 1, 1, 0)})
