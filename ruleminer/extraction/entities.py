@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,7 @@ import pyarrow.compute as pc
 from ruleminer.extraction.entity_names import Choice, Names
 from ruleminer.extraction.table_keys import key_of, may_be_name, names_a_table, no_table, of_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
+from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database
 from ruleminer.structure.structure import Structure
@@ -169,7 +171,7 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
     if denied:
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
     for position in (1, 2):
-        facts = _as_iris(facts, position)
+        facts = _as_iris(facts, position, {row for row in several if positive[row]})
     return Entities(facts, others, named, keyed)
 
 
@@ -189,39 +191,39 @@ def _once(
     return {row: several[row] for row in first.values()}
 
 
-def _as_iris(facts: pa.Table, position: int) -> pa.Table:
+def _as_iris(facts: pa.Table, position: int, doubtful: Set[int]) -> pa.Table:
     """The facts with IRIs in place of keys, where one example has the IRI of what another has the key of.
 
-    `MusicGroup,1` and `MusicGroup,http://my.org/artist/1` are one example, and `MusicGroup,2` is of the same form.
+    `MusicGroup,1` and `MusicGroup,http://my.org/artist/1` are one example, and `MusicGroup,2` is of the same form. Rows
+    with several readings tell nothing, and stay as they are: their readings are keys.
     """
     name, other = f"arg{position}", f"arg{3 - position}"
     if pc.sum(pc.match_substring(facts[name], "://")).as_py() in (None, 0, facts.num_rows):
         return facts
     columns = (facts[column].to_pylist() for column in ("predicate", name, other, SPACES[position - 1]))
     rows = list(zip(*columns, strict=True))
-    iris = [(row, text) for row, (_, text, _, _) in enumerate(rows) if text is not None and "://" in text]
+    iris = [one for one in rows if one[1] is not None and "://" in one[1]]
+    plain = {
+        row: one for row, one in enumerate(rows) if row not in doubtful and one[1] is not None and "://" not in one[1]
+    }
     keys: dict[tuple[str, str, str | None], int | None] = {
-        (predicate, text, beside): space
-        for predicate, text, beside, space in rows
-        if text is not None and "://" not in text
+        (predicate, text, beside): space for predicate, text, beside, space in plain.values()
     }
     starts: dict[str, set[str]] = {}
     shared: dict[str, set[tuple[str, int | None]]] = {}
-    for row, iri in iris:
-        predicate, _, beside, _ = rows[row]
+    for predicate, iri, beside, _ in iris:
         last = _SEGMENT.search(iri)
         key = last.group() if last else ""
         starts.setdefault(predicate, set()).add(iri.removesuffix(key))
-        if (twin := (predicate, key, beside)) in keys:
+        if (twin := (predicate, unquote(key), beside)) in keys:
             shared.setdefault(predicate, set()).add((iri.removesuffix(key), keys[twin]))
     changed = {
-        row: (next(iter(starts[predicate])) + text, None)
-        for row, (predicate, text, _, space) in enumerate(rows)
+        row: (next(iter(starts[predicate])) + iri_safe(text), None)
+        for row, (predicate, text, _, space) in plain.items()
         if len(shared.get(predicate, ())) == 1
         and len(starts[predicate]) == 1
-        and text is not None
-        and "://" not in text
         and space in (None, next(iter(shared[predicate]))[1])
+        and (space is not None or "/" not in text)  # which may be a key of several columns
     }
     return _read_as(facts, position, changed)
 

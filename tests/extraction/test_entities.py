@@ -10,7 +10,7 @@ import pytest
 
 from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
-from ruleminer.extraction.entities import read_entities
+from ruleminer.extraction.entities import read_entities, with_readings
 from ruleminer.extraction.pipeline import extract
 from ruleminer.extraction.summary import doubtful_names
 from ruleminer.problem.facts import Fact, fact_table
@@ -226,6 +226,27 @@ def test_a_thing_that_is_given_by_key_and_by_iri_is_one_example(library: Databas
         facts = fact_table(Fact("Band", (name,), (None,)) for name in ("22", f"{EX}band/22", "21", f"{EX}band/23"))
         extract(library, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
     assert positives(tmp_path / "run") == [f"{EX}band/{key}" for key in (21, 22, 23)]
+
+
+def test_a_name_of_several_rows_keeps_its_readings_beside_an_example_by_iri(library: Database) -> None:
+    with library:
+        structure = learn_structure(library)
+        facts = fact_table(Fact("Band", (name,), (None,)) for name in ("Shows", "Films", f"{EX}list/2"))
+        found = read_entities(facts, structure, library, ONTOLOGY)
+    assert found.facts["arg1"].to_pylist() == ["3", f"{EX}list/2", f"{EX}list/2"]
+    told = with_readings(found.facts, found.others).to_pylist()
+    assert [one["arg1"] for one in told if one["turn"] is not None] == ["3", "4", "12"]
+
+
+def test_a_key_that_becomes_an_iri_is_encoded_for_it(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "bands.duckdb") as connection:
+        connection.execute("CREATE TABLE band (code VARCHAR PRIMARY KEY)")
+        connection.execute("INSERT INTO band VALUES ('AC/DC'), ('Guns & Roses'), ('Motörhead')")
+    with open_database(str(tmp_path / "bands.duckdb")) as database:
+        names = ("band:AC/DC", f"{EX}AC%2FDC", "band:Guns & Roses", "band:Motörhead")
+        _, rows = read(database, *(("Band", name) for name in names))
+    keys = ("AC%2FDC", "AC%2FDC", "Guns%20%26%20Roses", "Motörhead")
+    assert [row[0] for row in rows] == [EX + key for key in keys]
 
 
 def test_a_unique_name_is_a_name_and_a_unique_code_that_links_use_is_a_key(tmp_path: Path) -> None:
