@@ -10,6 +10,7 @@ import typer
 
 from ruleminer.cli.app import (
     JsonOption,
+    LinksOption,
     QuietOption,
     RoleOption,
     SchemaOption,
@@ -44,6 +45,7 @@ def validate(
     ] = None,
     schema: SchemaOption = None,
     role: RoleOption = None,
+    links: LinksOption = None,
     reasoning: Annotated[str, typer.Option(help="none, rdfs or structural.")] = "rdfs",
     reference: Annotated[
         Path | None,
@@ -61,7 +63,7 @@ def validate(
     With --examples it ends with exit code 0 if all facts that hold are derived and none that does not, else with 1.
     """
     from ruleminer import terminal
-    from ruleminer.sources.database import with_role
+    from ruleminer.sources.database import Database, with_role
     from ruleminer.validation.triple_files import mapping_file
     from ruleminer.validation.validate import validate_mapping
 
@@ -70,6 +72,8 @@ def validate(
     db, mapping = with_role(db, role), mapping_file(named)
     if (scenario is None) == (not examples):
         raise InputError("say what to hold the mapping against: --scenario FOLDER or --examples FILE, one of the two")
+    if scenario is not None and links is not None:
+        raise InputError("--links goes with --examples: the queries of a scenario need no links")
     with terminal.progress_bars(quiet or as_json) as progress:
         if scenario is not None:
             result = validate_mapping(
@@ -78,13 +82,22 @@ def validate(
                 progress=progress,
             )  # fmt: skip
         else:
+            from ruleminer.proposals.live_structure import live_structure, run_of
+            from ruleminer.structure.link_file import read_links
+            from ruleminer.structure.structure import Structure, learn_structure
             from ruleminer.validation.own_facts import check_facts
+
+            def learn(database: Database, notes: list[str]) -> Structure:
+                if links is not None:
+                    return learn_structure(database, read_links(links, database.schema))
+                run = run_of(named)
+                return learn_structure(database) if run is None else live_structure(run, database, notes)
 
             if ontology is None or db is None:
                 raise InputError("--examples needs --ontology FILE and --db DATABASE")
             check = check_facts(
                 mapping, examples or (), ontology, db, schema=schema, reasoning=reasoning, timeout=timeout, trust=trust,
-                progress=progress,
+                learn=learn, progress=progress,
             )  # fmt: skip
     if scenario is None:
         if as_json:

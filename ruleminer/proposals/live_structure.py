@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema, Table
@@ -21,6 +23,15 @@ def live_structure(run: RunLike, database: Database, notes: list[str]) -> Struct
     if kept is None:
         return learn_structure(database)
     return learn_structure(database, kept.wishes, discover=kept.discovers)
+
+
+def run_of(mapping: RunLike) -> Run | None:
+    """The run that a mapping is of: the folder itself, or that in whose proposals the file lies; None if of none."""
+    path = Path(mapping)
+    if path.is_dir():
+        return Run.of(path)
+    run = Run.of(path.absolute().parent.parent)
+    return run if run.structure.is_file() and run.proposals == path.absolute().parent else None
 
 
 def _changed(kept: Structure, live: Schema) -> str:

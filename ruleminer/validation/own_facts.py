@@ -9,7 +9,7 @@ and times in any notation; a day is its midnight.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -88,9 +88,13 @@ def check_facts(
     reasoning: str = "rdfs",
     timeout: float = 300.0,
     trust: bool = False,
+    learn: Callable[[Database, list[str]], Structure] = lambda database, notes: learn_structure(database),
     progress: Progress = silent,
 ) -> FactCheck:
-    """Run an R2RML mapping on a database and look for the examples among its triples and what follows from them."""
+    """Run an R2RML mapping on a database and look for the examples among its triples and what follows from them.
+
+    `learn` tells the structure of the database, where the examples need it, and adds to the notes what is to be told.
+    """
     terms, reasoner, document = read_ontology(ontology), read_reasoner(ontology, reasoning), read_r2rml(mapping)
     tally = Tally()
     with using(db, schema=schema, timeout=timeout, count_rows=False, trust=trust) as database:
@@ -98,15 +102,15 @@ def check_facts(
         facts = list(facts_of(read.facts))
         if not facts:
             raise InputError("there is no example to check the mapping with")
-        wanted = _Wanted(terms)
-        structure = wanted.read(read.facts, facts, database)
+        wanted, learnt = _Wanted(terms), list[str]()
+        structure = wanted.read(read.facts, facts, database, lambda: learn(database, learnt))
         made = MadeThings(document, database, structure)
         quads = materialise(document, database, tally, skip_broken=True, progress=progress)
         wanted.look_for(quads, made, tally, reasoner)
         shown = database.safe_url
     if len(tally.problems) == len(document.maps):
         raise InputError(tally.problems[0])
-    notes = (*read.notes, *tally.problems, *wanted.notes())
+    notes = (*read.notes, *learnt, *tally.problems, *wanted.notes())
     return FactCheck(str(mapping), shown, reasoning, tuple(wanted.checks(facts)), notes)
 
 
@@ -125,11 +129,13 @@ class _Wanted:
         self._things: dict[str, set[str]] = {}
         self._unknown: set[str] = set()  # triples maps whose things were compared by their keys alone
 
-    def read(self, table: pa.Table, facts: Sequence[Fact], database: Database) -> Structure | None:
+    def read(
+        self, table: pa.Table, facts: Sequence[Fact], database: Database, learn: Callable[[], Structure]
+    ) -> Structure | None:
         """Read the examples; the structure is learnt only if some name a table or a thing."""
         structure, entities = None, None
         if any(_names_things(fact, self._ontology) for fact in facts):
-            structure = learn_structure(database)
+            structure = learn()
             entities = read_entities(table, structure, database, self._ontology)
         spaces = [entities.facts[name].to_pylist() for name in SPACES] if entities else []
         texts = [entities.facts[name].to_pylist() for name in ("arg1", "arg2")] if entities else []

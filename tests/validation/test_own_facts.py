@@ -221,3 +221,28 @@ def test_an_iri_of_several_columns_is_cut_in_all_ways_and_by_all_that_may_have_m
         "by,line:4-5/6,customer:2,+\nby,line:4-5/6,customer:3,-\n"
     )
     assert check(run, shop, facts) == (0, {"Line": (3, 3, 1, 0), "by": (1, 1, 1, 0)})
+
+
+def test_things_are_tied_by_the_links_of_the_run_or_of_the_file(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "shop.sqlite") as made:
+        made.execute("CREATE TABLE zz (k INTEGER PRIMARY KEY)")
+        made.executemany("INSERT INTO customer VALUES (?, ?)", [(number, f"n{number}") for number in range(4, 60)])
+        made.executemany("INSERT INTO zz VALUES (?)", [(number * 3,) for number in range(1, 15)])
+    made.close()
+    (shop / "mapping.ttl").write_text(
+        "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://shop#> . "
+        '<#C> rr:logicalTable [ rr:tableName "zz" ] ; '
+        'rr:subjectMap [ rr:template "http://e.x/c/{k}" ; rr:class :Customer ] .',
+        "utf-8",
+    )
+    (shop / "links.txt").write_text("zz.k -> customer.id\n", "utf-8")
+    facts = "predicate,arg1\nCustomer,customer:3\nCustomer,customer:6\n"
+    assert check(run, shop, facts)[0] == 1
+    assert check(run, shop, facts, "--links", "links.txt")[0] == 0
+    given = ("--examples", "facts.csv", "--ontology", "shop.ttl", "--db", "shop.sqlite")
+    made_run = run("extract", "--out", "run", *given, "--links", "links.txt")
+    assert made_run.code == 0, made_run.err
+    (shop / "run" / "proposals").mkdir()
+    (shop / "run" / "proposals" / "mapping.ttl").write_bytes((shop / "mapping.ttl").read_bytes())
+    assert [run("validate", name, *given).code for name in ("run", "run/proposals/mapping.ttl")] == [0, 0]
+    assert "--links goes with --examples" in run("validate", "run", "--scenario", "s", "--links", "links.txt").err
