@@ -27,6 +27,8 @@ POOL = 20_000
 _DRAWS = 12
 # So few of one origin are picked out without a look at the order of the others.
 _FEW = 10_000
+# The greatest BIGINT.
+_GREATEST = 2**63 - 1
 # Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
 _MANY = 4
 
@@ -184,7 +186,7 @@ def _ask_constants(
     _note_constants(work, ((str(column.family), value) for column in asked for value in column.values))
     ranges = full_ranges(asked) if source.dialect.types_values else []
     for low, high in ranges:
-        bound = _bound(high - low + 1)
+        bound = _bound(_size((low, high)))
         early = f"WHERE md5(? || v) < '{bound}'" if bound else "WHERE ? IS NOT NULL"
         numbers = f"SELECT CAST(range AS VARCHAR) AS v FROM range({low}, {high + 1})"
         work.execute(f"INSERT INTO constant_found SELECT '{Kind.DECIMAL}', v FROM ({numbers}) {early}", [str(seed)])
@@ -205,15 +207,21 @@ def _note_constants(work: duckdb.DuckDBPyConnection, constants: Iterable[tuple[s
 
 
 def full_ranges(columns: Sequence[SourceColumn]) -> list[tuple[int, int]]:
-    """The ranges of whole numbers of which some column holds each; none of them in another."""
+    """The ranges of several whole numbers of which some column holds each; none of them in another.
+
+    Numbers that DuckDB cannot count up to are left out.
+    """
     found: list[tuple[int, int]] = []
-    for low, high in sorted(
-        (column.span for column in columns if column.span and column.distinct == column.span[1] - column.span[0] + 1),
-        key=lambda span: (span[0], -span[1]),
-    ):
+    spans = (column.span for column in columns if column.span and column.distinct == _size(column.span))
+    countable = (span for span in spans if -_GREATEST < span[0] < span[1] < _GREATEST)
+    for low, high in sorted(countable, key=lambda span: (span[0], -span[1])):
         if not found or high > found[-1][1]:
             found.append((low, high))
     return found
+
+
+def _size(span: tuple[int, int]) -> int:
+    return span[1] - span[0] + 1
 
 
 def _lies_in(column: SourceColumn, ranges: Sequence[tuple[int, int]]) -> bool:

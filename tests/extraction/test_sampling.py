@@ -236,3 +236,30 @@ def test_the_bound_lets_twice_as_many_constants_pass_as_are_wanted(
             drawn_ones.append(sorted(database.rows(query.sql, query.parameters)))
         assert drawn_ones[0] == drawn_ones[1]
         assert len(drawn_ones[0]) == 100
+
+
+GREATEST = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sql_type"),
+    [
+        ([GREATEST], "BIGINT"),
+        ([GREATEST - 1, GREATEST], "BIGINT"),
+        ([-GREATEST - 1, -GREATEST], "BIGINT"),
+        ([2**64 - 2, 2**64 - 1], "UBIGINT"),
+        ([2**100, 2**100 + 1], "HUGEINT"),
+    ],
+)
+def test_negatives_are_drawn_where_numbers_are_as_great_as_they_can_be(
+    numbers: list[int], sql_type: str, tmp_path: Path
+) -> None:
+    with duckdb.connect(tmp_path / "great.duckdb") as work:
+        work.execute("CREATE TABLE author AS SELECT i AS id FROM range(100, 200) AS r(i)")
+        work.execute(f"CREATE TABLE great (n {sql_type})")
+        work.executemany("INSERT INTO great VALUES (?)", [[str(number)] for number in numbers])
+    with open_database(tmp_path / "great.duckdb") as database:
+        asked = [column for column in catalog_of_database(database).columns if column.table == "great"]
+        assert sampling.full_ranges(asked) == []
+        rows = drawn(some_examples(60)[:60], database, negatives=Negatives.UNIFORM)
+    assert len([row for row in rows if not row[3]]) > 0
