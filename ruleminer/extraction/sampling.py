@@ -233,6 +233,7 @@ def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, s
 
     Constants that cannot be among them are left before they are told apart, or a table of millions would not fit.
     """
+    columns = [column for column in columns if not column.type.is_opaque]
     if not columns:
         return None
     seeded = f"md5({dialect.text_of(BOUND)} || v)"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ruleminer.rules.values import Kind
 
 _FLOATS = ("float", "double", "real")
+_OPAQUE = ("bytea", "blob", "binary", "varbinary", "image")
 _TEXTS = ("char", "text", "clob", "string")
 
 
@@ -30,6 +31,11 @@ class ColumnType:
     @property
     def is_text(self) -> bool:
         return not self.is_array and any(word in self.sql_type.lower() for word in _TEXTS)
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether it holds bytes, which are no constants: they are neither counted nor drawn."""
+        return self.sql_type.lower().startswith(_OPAQUE)
 
     @property
     def is_array(self) -> bool:

@@ -17,10 +17,9 @@ from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.profile_sql import FAMILIES, FEW, ROWS, at_once_sql, common_sql, measures_sql
+from ruleminer.structure.profile_sql import FEW, ROWS, at_once_sql, common_sql, family_of, measures_sql
 
 _COLUMNS = 60  # of a table that one statement asks for
-_OPAQUE = ("bytea", "blob", "binary", "varbinary", "image")
 
 _ROOM = 4  # times as many constants as are wanted are kept before the late ones go
 _WHOLE = re.compile(r"-?\d+")
@@ -167,7 +166,7 @@ def empty_profile(schema: Schema) -> Profile:
 
 
 def _profiled(database: Database, table: Table, kept: Constants | None) -> TableProfile:
-    columns = [column for column in table.columns if not column.sql_type.lower().startswith(_OPAQUE)]
+    columns = [column for column in table.columns if not table.type_of(column.name).is_opaque]
     if table.rows == 0:  # counted a moment ago: there is nothing to ask
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
     if database.dialect.reads_once and columns:
@@ -200,7 +199,7 @@ def _profiled_at_once(
                 rows = count
             elif number < ROWS:
                 assert kept is not None
-                kept.add(FAMILIES[ROWS - 1 - number], form)
+                kept.add(family_of(number), form)
             elif form is None:
                 measured = ColumnProfile(count, place, low, high, float(length or 0.0), (), bool(padded))
                 found[some[number].name] = measured

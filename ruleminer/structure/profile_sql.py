@@ -31,6 +31,11 @@ def constants_number(of: Kind) -> int:
     return ROWS - 1 - FAMILIES.index(of)
 
 
+def family_of(number: int) -> Kind:
+    """The family whose constants have this number."""
+    return FAMILIES[ROWS - 1 - number]
+
+
 def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
     """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded."""
     measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect))

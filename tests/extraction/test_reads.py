@@ -25,12 +25,13 @@ ONTOLOGY = """
 """
 TABLES = """
 CREATE TABLE person (id int PRIMARY KEY, name text, town text, born date, active boolean, pay numeric(9, 2));
-CREATE TABLE paper (id int PRIMARY KEY, title text, code text);
+CREATE TABLE paper (id int PRIMARY KEY, title text, code text, scan bytea);
 CREATE TABLE wrote (person int REFERENCES person, paper int REFERENCES paper, PRIMARY KEY (person, paper));
 CREATE TABLE nothing (id int PRIMARY KEY, note text);
 INSERT INTO person SELECT i, 'n' || i, 'town' || i % 7, date '1970-01-01' + i % 90, i % 2 = 0, i % 50
 FROM generate_series(1, 3000) i;
-INSERT INTO paper SELECT i, 'title ' || i, rpad('c' || i % 900, 6) FROM generate_series(101, 2100) i;
+INSERT INTO paper SELECT i, 'title ' || i, rpad('c' || i % 900, 6), CAST('scan ' || i AS bytea)
+FROM generate_series(101, 2100) i;
 INSERT INTO wrote SELECT 1 + i * 7 % 3000, 101 + i * 11 % 2000 FROM generate_series(1, 4000) i ON CONFLICT DO NOTHING;
 """
 FACTS = "predicate,arg1,arg2\nPerson,2999,\nPaper,2003,\nwrote,2998,284\nname,2990,n2990\n"
@@ -83,7 +84,9 @@ def test_negatives_are_the_same_whenever_constants_are_drawn(
     pool: int, source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sampling, "POOL", pool)
-    examples = fact_table([Fact("wrote", (str(n), str(n + 100)), (None, None)) for n in range(1, 40)])
+    wrote = [Fact("wrote", (str(n), str(n + 100)), (None, None)) for n in range(1, 40)]
+    name = [Fact("name", (str(n), f"n{n}"), (None, None)) for n in range(1, 40)]
+    examples = fact_table(wrote + name)
     drawn = []
     with open_database(source) as database:
         for draw in (Constants(3, pool), None):
