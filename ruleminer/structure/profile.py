@@ -67,11 +67,19 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class TableProfile:
-    """One table: its rows, and its columns by name. `trouble` says why one that could not be read has no columns."""
+    """One table: its rows, and its columns by name. `trouble` says why one that could not be read has no columns.
+
+    With it, no rows mean that nobody could count them.
+    """
 
     rows: int
     columns: Mapping[str, ColumnProfile] = field(default_factory=dict)
     trouble: str = ""
+
+    @property
+    def counted(self) -> int | None:
+        """Its rows; None if nobody could count them."""
+        return None if self.trouble and not self.rows else self.rows
 
 
 @dataclass
@@ -155,7 +163,7 @@ def profile_of(database: Database, progress: Progress = silent, draw: Constants 
         except ConnectionLostError:
             raise
         except DatabaseError as error:
-            found[table.name] = TableProfile(table.rows or 0, trouble=str(error))
+            found[table.name] = TableProfile(_counted(database, table) or 0, trouble=str(error))
     progress("structure", "", len(tables), len(tables))
     return Profile(found, draw if database.dialect.reads_once else None)
 
@@ -169,10 +177,12 @@ def _profiled(database: Database, table: Table, kept: Constants | None) -> Table
     columns = [column for column in table.columns if not table.type_of(column.name).is_opaque]
     if table.rows == 0:  # counted a moment ago: there is nothing to ask
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
-    if database.dialect.reads_once and columns:
+    if not columns:
+        return TableProfile(_count(database, table))
+    if database.dialect.reads_once:
         return _profiled_at_once(database, table, columns, kept)
     numbers: dict[str, ColumnProfile] = {}
-    rows = table.rows or 0
+    rows = 0
     name, dialect = database.quoted(table.name), database.dialect
     for some in _chunks(columns, _COLUMNS):
         ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect))
@@ -184,6 +194,23 @@ def _profiled(database: Database, table: Table, kept: Constants | None) -> Table
         for number, value, count in _rows(database, common_sql(table, repeated, name, dialect)):
             common.setdefault(repeated[number].name, []).append((value, count))
     return TableProfile(rows, {name: replace(one, common=tuple(common.get(name, ()))) for name, one in numbers.items()})
+
+
+def _counted(database: Database, table: Table) -> int | None:
+    """The rows of a table; None if they cannot be counted."""
+    try:
+        return _count(database, table)
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return None
+
+
+def _count(database: Database, table: Table) -> int:
+    if table.rows is not None:
+        return table.rows
+    ((rows,),) = _rows(database, f"SELECT count(*) FROM {database.quoted(table.name)}")
+    return int(rows)
 
 
 def _profiled_at_once(

@@ -182,7 +182,7 @@ def learn_structure(
     """
     wishes = wishes or LinkWishes()
     profile = profile_of(database, progress, draw)
-    counted = {name: table.rows for name, table in profile.tables.items() if not table.trouble}
+    counted = {name: table.counted for name, table in profile.tables.items()}
     tables = (replace(t, rows=counted.get(t.name)) if t.rows is None else t for t in database.schema.tables)
     schema = replace(database.schema, tables=tuple(tables))
     if not discover:

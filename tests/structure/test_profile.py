@@ -15,6 +15,7 @@ from ruleminer.rules.lexical import lexical_form
 from ruleminer.sources.database import Database, open_database
 from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile, empty_profile, profile_of
 from ruleminer.structure.profile_sql import COMMON
+from ruleminer.structure.structure import learn_structure
 from tests.extraction import small_worlds
 
 from .worlds import ENGINES, database_of, on_engine
@@ -130,17 +131,17 @@ def test_blobs_are_not_looked_at_but_their_rows_count(tmp_path: Path) -> None:
 
 
 class Refusing:
-    """A database that fails on one table."""
+    """A database that fails on one table, or on what is asked of it with a certain word."""
 
-    def __init__(self, database: Database, error: DatabaseError) -> None:
-        self.database, self.error, self.schema = database, error, database.schema
+    def __init__(self, database: Database, error: DatabaseError, word: str = "") -> None:
+        self.database, self.error, self.schema, self.word = database, error, database.schema, word
         self.dialect = database.dialect
 
     def quoted(self, table: str) -> str:
         return self.database.quoted(table)
 
     def rows(self, sql: str, params: None = None) -> Iterator[tuple[object, ...]]:
-        if '"secret"' in sql:
+        if '"secret"' in sql and self.word in sql.lower():
             raise self.error
         return self.database.rows(sql, params)
 
@@ -160,6 +161,22 @@ def test_a_table_that_refuses_is_known_by_its_rows_only(tmp_path: Path) -> None:
     assert profile.tables["secret"] == TableProfile(5, trouble="timed out")
     assert profile.column("secret", "v") is None
     assert profile.tables["open"].columns["v"].distinct == 7
+
+
+def test_a_table_that_cannot_be_counted_is_not_taken_for_empty(tmp_path: Path) -> None:
+    with open_database(two_tables(tmp_path), count_rows=False) as database:
+        structure = learn_structure(Refusing(database, DatabaseError("timed out")))  # type: ignore[arg-type]
+    assert {table.name: table.rows for table in structure.schema.tables} == {"open": 7, "secret": None}
+    assert structure.profile.tables["secret"].counted is None
+
+
+def test_rows_that_nobody_counted_are_counted_where_columns_cannot_be_asked(tmp_path: Path) -> None:
+    url = database_of(tmp_path, "CREATE TABLE picture (bytes BLOB)", "INSERT INTO picture VALUES ('a'), ('b')")
+    with open_database(url, count_rows="views") as database:
+        assert profile_of(database).tables["picture"] == TableProfile(2, {})
+    with open_database(two_tables(tmp_path), count_rows="views") as database:
+        refusing = Refusing(database, DatabaseError("timed out"), "distinct")
+        assert profile_of(refusing).tables["secret"] == TableProfile(5, trouble="timed out")  # type: ignore[arg-type]
 
 
 def test_a_lost_connection_is_no_refusal(tmp_path: Path) -> None:
