@@ -6,7 +6,7 @@ returns its rows nor on the engine: the same seed draws the same facts from Duck
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
 import duckdb
@@ -159,10 +159,12 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
     families = {name for (name,) in work.execute("SELECT DISTINCT family FROM argument_type").fetchall()}
     work.execute("CREATE OR REPLACE TEMP TABLE constant_found (family VARCHAR, text VARCHAR)")
     drawn = catalog.constants
+    known: Collection[str] = ()
     if drawn is not None and (drawn.seed, drawn.most) == (seed, POOL):
         _note_constants(work, ((str(of), text) for of, texts in drawn.kept.items() for text in texts if of in families))
-    else:
-        _ask_constants(work, source, catalog, families, seed)
+        known = drawn.tables
+    left = {table: columns for table, columns in catalog.by_table.items() if table not in known}
+    _ask_constants(work, source, left, catalog.rows, families, seed)
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE pool AS
@@ -175,14 +177,19 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
 
 
 def _ask_constants(
-    work: duckdb.DuckDBPyConnection, source: Source, catalog: Catalog, families: Collection[str], seed: int
+    work: duckdb.DuckDBPyConnection,
+    source: Source,
+    tables: Mapping[str, list[SourceColumn]],
+    rows: Mapping[str, int],
+    families: Collection[str],
+    seed: int,
 ) -> None:
-    """Fill `constant_found`.
+    """Fill `constant_found` from some tables.
 
     The source is not asked for what its profile tells: the values of codes, and whole numbers where some column holds
     each of a range.
     """
-    asked = [column for column in catalog.columns if column.family in families]
+    asked = [column for columns in tables.values() for column in columns if column.family in families]
     _note_constants(work, ((str(column.family), value) for column in asked for value in column.values))
     ranges = full_ranges(asked) if source.dialect.types_values else []
     for low, high in ranges:
@@ -190,9 +197,9 @@ def _ask_constants(
         early = f"WHERE md5(? || v) < '{bound}'" if bound else "WHERE ? IS NOT NULL"
         numbers = f"SELECT CAST(range AS VARCHAR) AS v FROM range({low}, {high + 1})"
         work.execute(f"INSERT INTO constant_found SELECT '{Kind.DECIMAL}', v FROM ({numbers}) {early}", [str(seed)])
-    for table, of_table in catalog.by_table.items():
+    for table, of_table in tables.items():
         left = [c for c in of_table if c.family in families and not c.values and not _lies_in(c, ranges)]
-        query = constants_query(table, left, source.dialect, seed) if catalog.rows.get(table) != 0 else None
+        query = constants_query(table, left, source.dialect, seed) if rows.get(table) != 0 else None
         if query is not None:
             with incoming(work, source, query, table):
                 work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")

@@ -1,6 +1,7 @@
 """What a database holds, in numbers: one statement per table for all its columns, a second one for frequent values.
 
-An engine that can answer both together reads each table once (`profile_sql.py`), and draws constants on the way.
+An engine that can answer both together reads each table once (`profile_sql.py`), and draws constants on the way. It
+keeps all values of the table meanwhile, so this is not asked of large ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table
 from ruleminer.structure.profile_sql import FEW, ROWS, at_once_sql, common_sql, family_of, measures_sql
+
+READ_ONCE = 64 * 10**6  # bytes of a table up to which one statement asks for everything
 
 _COLUMNS = 60  # of a table that one statement asks for
 
@@ -84,7 +87,7 @@ class TableProfile:
 
 @dataclass
 class Constants:
-    """Of each family, the `most` constants of a database that come first by the MD5 of the seed and their form.
+    """Of each family, the `most` constants of some `tables` that come first by the MD5 of the seed and their form.
 
     A few more may be kept: whoever draws takes the first.
     """
@@ -92,6 +95,7 @@ class Constants:
     seed: int
     most: int
     kept: dict[Kind, set[str]] = field(default_factory=dict)
+    tables: set[str] = field(default_factory=set)
 
     def add(self, family: Kind, form: str) -> None:
         """Keep a constant, unless it is late among so many."""
@@ -149,17 +153,20 @@ class Profile:
         )
 
 
-def profile_of(database: Database, progress: Progress = silent, draw: Constants | None = None) -> Profile:
+def profile_of(
+    database: Database, progress: Progress = silent, draw: Constants | None = None, read_once: int = READ_ONCE
+) -> Profile:
     """Profile every table; one that times out or refuses is known by its rows only.
 
-    What there is to `draw` is drawn where that takes no further look at a table.
+    What there is to `draw` is drawn where that takes no further look at a table: of those of no more than `read_once`
+    bytes.
     """
     tables = database.schema.tables
     found: dict[str, TableProfile] = {}
     for number, table in enumerate(tables):
         progress("structure", table.name, number, len(tables))
         try:
-            found[table.name] = _profiled(database, table, draw)
+            found[table.name] = _profiled(database, table, draw, read_once)
         except ConnectionLostError:
             raise
         except DatabaseError as error:
@@ -173,13 +180,13 @@ def empty_profile(schema: Schema) -> Profile:
     return Profile({table.name: TableProfile(table.rows or 0) for table in schema.tables})
 
 
-def _profiled(database: Database, table: Table, kept: Constants | None) -> TableProfile:
+def _profiled(database: Database, table: Table, kept: Constants | None, read_once: int) -> TableProfile:
     columns = [column for column in table.columns if not table.type_of(column.name).is_opaque]
     if table.rows == 0:  # counted a moment ago: there is nothing to ask
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
     if not columns:
         return TableProfile(_count(database, table))
-    if database.dialect.reads_once:
+    if database.dialect.reads_once and _bytes(database, table) <= read_once:
         return _profiled_at_once(database, table, columns, kept)
     numbers: dict[str, ColumnProfile] = {}
     rows = 0
@@ -235,7 +242,14 @@ def _profiled_at_once(
         for number, places in common.items():
             name = some[number].name
             found[name] = replace(found[name], common=tuple(places[place] for place in sorted(places)))
+    if kept is not None:
+        kept.tables.add(table.name)
     return TableProfile(rows, {column.name: found[column.name] for column in columns})
+
+
+def _bytes(database: Database, table: Table) -> int:
+    ((size,),) = _rows(database, database.dialect.table_bytes, (database.quoted(table.name),))
+    return int(size)
 
 
 def _rows(database: Database, sql: str, params: Sequence[object] | None = None) -> list[tuple[Any, ...]]:

@@ -75,8 +75,49 @@ def test_each_table_of_postgres_is_read_twice_from_structure_to_candidates(sourc
 def test_what_one_statement_tells_is_what_several_do(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_database(source, count_rows=False) as database:
         at_once = profile_of(database)
+        assert profile_of(database, read_once=0).to_json() == at_once.to_json()
         monkeypatch.setattr(database, "dialect", replace(database.dialect, reads_once=False))
         assert profile_of(database).to_json() == at_once.to_json()
+
+
+def test_large_tables_are_asked_by_several_statements(empty_postgres: str) -> None:
+    with psycopg2.connect(empty_postgres) as connection, connection.cursor() as cursor:
+        cursor.execute("""
+        CREATE TABLE small AS SELECT i AS id, i % 5 AS code FROM generate_series(1, 100) i;
+        CREATE TABLE large AS SELECT i AS id, i % 5 AS code FROM generate_series(1, 9000) i;
+        CREATE TABLE "In parts" (id int, code int) PARTITION BY RANGE (id);
+        CREATE TABLE part PARTITION OF "In parts" DEFAULT;
+        INSERT INTO "In parts" SELECT * FROM large;
+        CREATE TABLE long AS SELECT string_agg(md5(CAST(i AS text)), '') AS text FROM generate_series(1, 9000) i;
+        """)
+    connection.close()
+    constants = Constants(3, POOL)
+    with open_database(empty_postgres) as database:
+        profile = profile_of(database, draw=constants, read_once=100_000)
+        assert constants.tables == {"small"}
+        assert profile.tables["In parts"] == profile.tables["large"]
+
+
+@pytest.mark.parametrize("bound", [0, 200_000])
+def test_constants_of_large_tables_are_asked_for_and_are_the_same(
+    bound: int, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools = []
+    monkeypatch.setattr(
+        sampling, "_draw_negatives", lambda work, _: pools.append(work.sql("FROM pool ORDER BY ALL").fetchall())
+    )
+    examples = fact_table([Fact("name", (str(n), f"n{n}"), (None, None)) for n in range(1, 40)])
+    with open_database(source) as database:
+        structure = learn_structure(database)
+        for read_once in (bound, 10**9):
+            profile = profile_of(database, draw=Constants(3, POOL), read_once=read_once)
+            catalog = catalog_of(replace(structure, profile=profile))
+            options = {"positives": None, "negatives": Negatives.UNIFORM, "seed": 3}
+            with duckdb.connect() as work:
+                sample_facts(work, examples, database, catalog, **options)
+            assert catalog.constants is not None
+            assert len(catalog.constants.tables) == (3 if read_once == 10**9 else 0 if bound == 0 else 2)
+    assert pools[0] == pools[1]
 
 
 @pytest.mark.parametrize("pool", [POOL, 100])

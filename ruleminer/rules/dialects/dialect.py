@@ -88,6 +88,8 @@ class Dialect:
     reads_once: bool = False
     """Whether a relation of a WITH is read once, however often it is asked, and a count reads all rows: much is then
     asked of a table by one statement."""
+    table_bytes: str = ""
+    """A query for the bytes that a table takes, whose name in quotes is bound, without a look at its rows."""
     keeps_links: bool = False
     """Whether a declared foreign key is enforced, always."""
     escapes_percent: bool = False

@@ -62,6 +62,13 @@ def _percent_encoded(text: str, ascii_only: bool) -> str:
     )
 
 
+# With long values and partitions; of a view and of a foreign table it is 0.
+_TABLE_BYTES = (
+    f"WITH RECURSIVE part AS (SELECT CAST(CAST(CAST({BOUND} AS text) AS regclass) AS oid) AS id "
+    "UNION ALL SELECT i.inhrelid FROM part JOIN pg_catalog.pg_inherits i ON i.inhparent = part.id) "
+    "SELECT CAST(sum(pg_catalog.pg_table_size(id)) AS bigint) FROM part"
+)
+
 POSTGRES = Dialect(
     name="postgres",
     scheme="postgresql",
@@ -74,6 +81,7 @@ POSTGRES = Dialect(
     iri_safe_function=_IRI_SAFE,
     folds_quoted_names=False,
     reads_once=True,
+    table_bytes=_TABLE_BYTES,
     keeps_links=True,
     escapes_percent=True,
     number_text=_number_text,
