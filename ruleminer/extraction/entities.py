@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ruleminer.extraction.entity_names import Choice, Names
-from ruleminer.extraction.table_keys import key_of, may_be_name, names_a_table, no_table, of_table
+from ruleminer.extraction.table_keys import key_of, may_be_name, of_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
 from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.values import Place
@@ -145,8 +145,6 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
             subjects = {row: _own_key(facts["arg1"][row].as_py()) for row, _ in rows}
             read_as = _of_others(read_as, [(text, subjects[row]) for row, text in rows])
         for row, text in rows:
-            if names_a_table(text) and not read_as.get(text) and not names.is_key(text):
-                raise no_table(text, schema)
             choices.setdefault(row, {})[position] = text, read_as.get(text, ())
 
     def meant(choice: Choice) -> tuple[str, int | None]:

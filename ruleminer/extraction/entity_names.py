@@ -101,10 +101,6 @@ class Names:
             return database.dialect.text_of(quote_identifier(column))
         return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
 
-    def is_key(self, text: str) -> bool:
-        """Whether a text is a key or a link itself."""
-        return text in self._keys
-
     def of_table(self, given: Choice) -> tuple[Choice, ...]:
         """The rows of a table that are called what was taken for a key of it; none if it is one."""
         if given.key in self._own.get(Place(given.table, given.columns[0]), ()):

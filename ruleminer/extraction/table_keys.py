@@ -10,7 +10,7 @@ from ruleminer.extraction.entity_names import Choice
 from ruleminer.rules.values import Kind
 from ruleminer.sources.schema import Schema, Table, nearest
 
-_WORD, _CLOSE = re.compile(r"\w+"), 0.8  # what a table's name may look like, and one that is mistyped
+_MAYBE, _CLOSE = re.compile(r"\s*\w+\s*:(?!//).+", re.DOTALL), 0.8  # what may be so, and how alike a mistyped name is
 _SURELY = re.compile(r"([A-Za-z_]\w*):\d+(/\d+)*")  # what can hardly be anything but a table and a key
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
@@ -23,23 +23,20 @@ def of_table(text: str, schema: Schema) -> tuple[Table, str] | None:
     wanted, tables = name.strip(), schema.tables
     near = [table for table in tables if table.name.lower() == wanted.lower()]
     table = next((table for table in near if table.name == wanted), near[0] if len(near) == 1 else None)
-    if table is None:
-        close = difflib.get_close_matches(wanted.lower(), [one.name.lower() for one in tables], n=1, cutoff=_CLOSE)
-        if close and _WORD.fullmatch(wanted):
-            raise no_table(text, schema)
-        return None
-    return table, rest.strip()
+    return None if table is None else (table, rest.strip())
 
 
-def names_a_table(text: str) -> bool:
-    """Whether a text can hardly be anything but a key of a table, whether there is such a table or not."""
-    return _SURELY.fullmatch(text) is not None
+def no_table(text: str, schema: Schema) -> str:
+    """What to say of a text that nothing knows, where it seems to tell a table that is not there; else nothing.
 
-
-def no_table(text: str, schema: Schema) -> InputError:
-    """What to say where a text tells a table that is not there."""
-    wanted = text.partition(":")[0].strip()
-    return InputError(f"{text}: the database has no table {wanted}{nearest(wanted, [t.name for t in schema.tables])}")
+    `HGNC:5` looks so as well, and may be what a column holds: it is told only where no column does.
+    """
+    wanted, names = text.partition(":")[0].strip(), [table.name for table in schema.tables]
+    close = difflib.get_close_matches(wanted.lower(), [name.lower() for name in names], n=1, cutoff=_CLOSE)
+    is_table = wanted.lower() in (name.lower() for name in names)
+    if is_table or not (_SURELY.fullmatch(text) or (close and _MAYBE.fullmatch(text))):
+        return ""
+    return f"no table {wanted}{nearest(wanted, names).rstrip('?')}"
 
 
 def key_of(text: str, table: Table, key: str) -> Choice:

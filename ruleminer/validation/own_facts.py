@@ -21,12 +21,14 @@ from pyoxigraph import RdfFormat, parse
 from ruleminer.errors import InputError
 from ruleminer.extraction.entities import SPACES, Entities, read_entities
 from ruleminer.extraction.entity_names import Choice
+from ruleminer.extraction.table_keys import no_table
 from ruleminer.problem.examples import read_examples
 from ruleminer.problem.facts import Fact, facts_of
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, read_ontology
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database, using
+from ruleminer.sources.schema import Schema
 from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.validation.made_things import MadeThings, Thing, key_text, thing_of
 from ruleminer.validation.materialise import Quad, Tally, materialise
@@ -107,10 +109,10 @@ def check_facts(
         made = MadeThings(document, database, structure)
         quads = materialise(document, database, tally, skip_broken=True, progress=progress)
         wanted.look_for(quads, made, tally, reasoner)
-        shown = database.safe_url
+        shown, tables = database.safe_url, database.schema
     if len(tally.problems) == len(document.maps):
         raise InputError(tally.problems[0])
-    notes = (*read.notes, *learnt, *tally.problems, *wanted.notes())
+    notes = (*read.notes, *learnt, *tally.problems, *wanted.notes(facts, tables))
     return FactCheck(str(mapping), shown, reasoning, tuple(wanted.checks(facts)), notes)
 
 
@@ -198,10 +200,13 @@ class _Wanted:
             things = self._things.get(f"<{self._ontology.find(one.predicate).iri}>", ())
             yield replace(one, things=tuple(sorted(things)))
 
-    def notes(self) -> Iterator[str]:
+    def notes(self, facts: Sequence[Fact], schema: Schema) -> Iterator[str]:
         """What could not be compared as it should."""
         for name in sorted(self._unknown):
             yield f"triples map {name}: its query does not tell which table its things are of; compared by keys alone"
+        missed = (text for row, fact in enumerate(facts) if row not in self._found for text in fact.arguments)
+        told = dict.fromkeys((text, no_table(text, schema)) for text in missed if ":" in text)
+        yield from (f"{text}: the database has {why}" for text, why in [one for one in told if one[1]][:_SHOWN])
 
 
 _IRI, _THING, _TEXT, _VALUE, _UNKNOWN = "iri", "thing", "text", "value", "unknown"

@@ -12,7 +12,7 @@ from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
 from ruleminer.extraction.entities import read_entities, with_readings
 from ruleminer.extraction.pipeline import extract
-from ruleminer.extraction.summary import doubtful_names
+from ruleminer.extraction.summary import doubtful_names, summarise
 from ruleminer.problem.facts import Fact, fact_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.problem.template_files import read_templates
@@ -75,17 +75,32 @@ def test_a_key_of_several_columns_needs_all_of_them(music: Database) -> None:
             read(music, ("Album", "track:5"))
 
 
-def test_a_mistyped_table_is_told(music: Database) -> None:
-    with music, pytest.raises(InputError, match="albun:1: the database has no table albun; did you mean album"):
-        read(music, ("Album", "albun:1"))
-
-
-def test_a_table_that_is_not_there_is_told_though_no_other_is_called_alike(music: Database) -> None:
+def test_a_table_that_is_not_there_is_told_and_the_other_examples_are_read(music: Database, tmp_path: Path) -> None:
+    given = [("Album", "albun:1"), ("Album", "nosuch:2"), ("Album", "Part 2: Two"), ("Album", "album:3")]
     with music:
-        with pytest.raises(InputError, match="nosuch:2: the database has no table nosuch"):
-            read(music, ("Album", "nosuch:2"))
-        _, rows = read(music, ("title", "1", "nosuch:2"), ("Album", "Part 2: Two"))
-    assert rows == [("1", None, "nosuch:2", None), ("Part 2: Two", None, None, None)]
+        _, rows = read(music, *given)
+        assert [row[0] for row in rows] == ["albun:1", "nosuch:2", "Part 2: Two", "3"]
+        facts = fact_table(Fact(name, (text,), (None,)) for name, text in given)
+        extract(music, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    nowhere = "no such value in any column"
+    assert {gap.fact: gap.reason for gap in summarise(tmp_path / "run").gaps if gap.positive} == {
+        "Part 2: Two": nowhere,
+        "albun:1": f"{nowhere}, and no table albun; did you mean album",
+        "nosuch:2": f"{nowhere}, and no table nosuch; there are album, band, track",
+    }
+
+
+def test_a_text_that_looks_like_a_key_of_a_table_may_stand_in_a_column(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "genes.duckdb") as connection:
+        connection.execute("CREATE TABLE annotation (id INTEGER PRIMARY KEY, gene VARCHAR, score DOUBLE)")
+        connection.execute("INSERT INTO annotation SELECT i, 'HGNC:' || (i % 5), i / 7 FROM range(1, 40) t(i)")
+        connection.execute("UPDATE annotation SET gene = 'annotations:6' WHERE id = 6")  # nearly a table's name
+    texts = ("HGNC:2", "HGNC:3", "annotations:6")
+    facts = fact_table(Fact("Band", (text,), (None,)) for text in texts)
+    with open_database(str(tmp_path / "genes.duckdb")) as database:
+        extract(database, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+    assert "Band(x) <- annotation(gene: x)" in read_dataset(tmp_path / "run").rule_texts.values()
+    assert not [gap for gap in summarise(tmp_path / "run").gaps if gap.positive]
 
 
 def test_a_name_may_stand_behind_its_table(library: Database) -> None:

@@ -246,3 +246,9 @@ def test_things_are_tied_by_the_links_of_the_run_or_of_the_file(run: Run, shop: 
     (shop / "run" / "proposals" / "mapping.ttl").write_bytes((shop / "mapping.ttl").read_bytes())
     assert [run("validate", name, *given).code for name in ("run", "run/proposals/mapping.ttl")] == [0, 0]
     assert "--links goes with --examples" in run("validate", "run", "--scenario", "s", "--links", "links.txt").err
+
+
+def test_a_fact_of_a_table_that_is_not_there_is_missed_and_told(run: Run, shop: Path) -> None:
+    result = run(*words(shop, "predicate,arg1\nCustomer,customer:1\nCustomer,nosuch:2\n"), "--json")
+    assert result.code == 1
+    assert json.loads(result.out)["notes"] == ["nosuch:2: the database has no table nosuch; there are customer, orders"]
