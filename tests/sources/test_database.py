@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -180,6 +181,35 @@ def test_only_single_queries_are_run(database: Database, sql: str) -> None:
     with pytest.raises(DatabaseError):
         database.arrow(sql)
     assert list(database.rows('SELECT count(*) FROM "Par ent";')) == [(2,)]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_does_not_fit_into_memory_goes_to_a_folder_of_ours_that_is_removed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs, ours, here = (tmp_path / name for name in ("theirs", "ours", "here"))
+    for folder in (theirs, ours, here):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    many = "SELECT i, md5(CAST(i AS VARCHAR)) AS v FROM range(900000) r(i)"
+    with duckdb.connect(theirs / "a.duckdb" if kind == "file" else ":memory:") as connection:
+        made = (
+            "CREATE TABLE t AS " + many
+            if kind == "file"
+            else f"COPY ({many}) TO '{theirs}/t.parquet' (ROW_GROUP_SIZE 20000)"
+        )
+        connection.execute(made)
+    before = list(theirs.iterdir())
+    with open_database(theirs / "a.duckdb" if kind == "file" else f"parquet:{theirs}") as database:
+        database._engine._connection.execute("SET threads = 1; SET memory_limit = '50MB'")  # type: ignore[attr-defined]
+        rows = database.rows("SELECT i, v FROM t ORDER BY v")
+        next(rows)
+        assert any(path.is_file() for path in ours.rglob("*"))
+        assert all(folder.stat().st_mode & 0o077 == 0 for folder in ours.iterdir())
+        assert (list(theirs.iterdir()), list(here.iterdir())) == (before, [])
+        rows.close()  # type: ignore[attr-defined]
+    assert list(ours.iterdir()) == []
 
 
 def test_the_engines_themselves_refuse_to_write(tmp_path: Path, empty_postgres: str) -> None:

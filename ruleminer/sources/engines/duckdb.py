@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import tempfile
 import time
+import weakref
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -67,11 +70,18 @@ class DuckDB:
 
     dialect = DUCKDB
 
-    def __init__(self, path: Path, timeout: float, connection: duckdb.DuckDBPyConnection | None = None) -> None:
-        """One that is connected already (folder.py) has views where others have tables."""
+    def __init__(
+        self, path: Path, timeout: float, connect: Callable[[Path], duckdb.DuckDBPyConnection] | None = None
+    ) -> None:
+        """One that is connected otherwise (folder.py), given where to spill, has views where others have tables.
+
+        What does not fit into memory goes to a folder that nobody else may read, and never beside what is read.
+        """
         self._path, self._timeout, self._schema = path, timeout, "main"
-        self._views_are_tables = connection is not None
-        self._connection = connection or attached(path, path, read_only=True)
+        self._views_are_tables = connect is not None
+        spill = Path(tempfile.mkdtemp(prefix="ruleminer-"))
+        self._remove_spill = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
+        self._connection = connect(spill) if connect else attached(path, path, spill, read_only=True)
         self.limit_memory(None)
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
@@ -170,16 +180,19 @@ class DuckDB:
 
     def close(self) -> None:
         """Give back every connection; a statement that still runs in another thread is stopped."""
-        for _ in range(_TRIES_TO_CLOSE):
-            try:
-                self._connection.close()
-            except duckdb.ResourceInUseException:
-                with suppress(duckdb.ConnectionException):  # closed by now
-                    self._connection.interrupt()
-                time.sleep(0.05)
-            else:
-                return
-        self._connection.close()
+        try:
+            for _ in range(_TRIES_TO_CLOSE):
+                try:
+                    self._connection.close()
+                except duckdb.ResourceInUseException:
+                    with suppress(duckdb.ConnectionException):  # closed by now
+                        self._connection.interrupt()
+                    time.sleep(0.05)
+                else:
+                    return
+            self._connection.close()
+        finally:
+            self._remove_spill()
 
     @contextmanager
     def _session(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -230,10 +243,11 @@ def plain_connection(config: dict[str, str] | None = None) -> duckdb.DuckDBPyCon
     return duckdb.connect(config={**alone, **(config or {})})
 
 
-def attached(place: Path, shown: Path, read_only: bool) -> duckdb.DuckDBPyConnection:
+def attached(place: Path, shown: Path, spill: Path, read_only: bool) -> duckdb.DuckDBPyConnection:
     """A connection to the file, under a name of ours: by default it is the file's name, and in npd.duckdb DuckDB
-    could not tell the schema npd from it. `shown` is the file's name for messages."""
-    connection = plain_connection({"temp_directory": f"{place.resolve()}.tmp"})
+    could not tell the schema npd from it. `shown` is the file's name for messages; what does not fit into memory goes
+    to the folder `spill`."""
+    connection = plain_connection({"temp_directory": str(spill)})
     literal = str(place.resolve()).replace("'", "''")
     try:
         connection.execute(f"ATTACH '{literal}' AS {CATALOG} (TYPE duckdb, READ_ONLY {str(read_only).lower()})")

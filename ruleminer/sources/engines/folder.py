@@ -26,7 +26,11 @@ def open_folder(kind: str, folder: Path, timeout: float) -> DuckDB:
     """The files of a folder, opened for reading."""
     if not folder.is_dir():
         raise DatabaseError(f"no such folder: {folder}")
-    connection = plain_connection()
+    return DuckDB(folder, timeout, lambda spill: _connected(kind, folder, spill))
+
+
+def _connected(kind: str, folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
+    connection = plain_connection({"temp_directory": str(spill)})
     try:
         connection.execute(f"ATTACH ':memory:' AS {CATALOG}")
         connection.execute(f"USE {CATALOG}")
@@ -40,7 +44,7 @@ def open_folder(kind: str, folder: Path, timeout: float) -> DuckDB:
     except BaseException:
         connection.close()
         raise
-    return DuckDB(folder, timeout, connection)
+    return connection
 
 
 def file_tables(kind: str, folder: Path) -> dict[str, list[Path]]:

@@ -74,7 +74,7 @@ class DuckDBTarget:
     def __init__(self, place: Path, path: Path, declared: Declarations, replace: bool) -> None:
         self._declared = declared
         _refuse_twins(declared)
-        self._connection = attached(place, path, read_only=False)
+        self._connection = attached(place, path, place.with_name(place.name + ".tmp"), read_only=False)
         try:
             self._run("SET TimeZone = 'UTC'")
             widest = max(len(table.columns) for table in declared.tables.values())
