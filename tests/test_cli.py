@@ -140,7 +140,7 @@ def test_inspect_tells_of_a_table_that_cannot_be_profiled(
     from ruleminer.errors import DatabaseTimeoutError
     from ruleminer.structure import profile
 
-    def late(database: object, table: object) -> object:
+    def late(*of: object) -> object:
         raise DatabaseTimeoutError("no answer within 1 s")
 
     loose(tmp_path)
