@@ -169,7 +169,7 @@ class Joint:
         kept = {name for name, answers in self.answers.items() if answers.kept is not None}
         whole = [term for term in terms if term.name in measured or term.name in kept]
         apart = [term for term in terms if term.name not in measured and term.name not in kept]
-        parts = all_parts(apart, self.ontology, self.world)
+        parts = all_parts(apart, self.ontology, self.world, thorough=True)
         there = {part.whole for part in parts}
         whole += [term for term in terms if term.name in self.answers and term not in there]
         place = {term: number for number, term in enumerate(terms)}

@@ -25,6 +25,7 @@ Floats = NDArray[np.float32]
 
 _MOST = 8  # classes beyond which a property is anybody's, and decided as a whole
 MOST_PARTS = 1500  # of an open-ended vocabulary that are decided together
+_FEW = 1000  # parts that are all thought of, whatever their names
 _BY_PROPERTIES = 0.2  # of these may be classes that only their properties speak for
 _NAMED = 0.3  # how alike names must be for a part to be thought of
 _HEARD = 3  # properties of a column, the best named, that speak for their classes
@@ -63,19 +64,30 @@ def parts_of(term: OntologyTerm) -> tuple[Part, ...]:
     )
 
 
-def all_parts(terms: Sequence[OntologyTerm], ontology: Ontology, world: World, most: int = MOST_PARTS) -> list[Part]:
-    """Every term with each of its parts, in order; of an open-ended ontology the most promising."""
+def all_parts(
+    terms: Sequence[OntologyTerm], ontology: Ontology, world: World, most: int = MOST_PARTS, thorough: bool = False
+) -> list[Part]:
+    """Every term with each of its parts, in order; of an open-ended ontology the most promising.
+
+    With `thorough`, all of them where they are few: who asks for a handful of terms wants to hear of each.
+    """
     if not ontology.open_ended:
         return [part for term in terms for part in parts_of(term)]
+    if thorough and sum(len(world.offered_at(term)) for term in terms) <= _FEW:
+        return [_part_at(term, space) for term in terms for space in world.offered_at(term)]
     promise = _Promise(terms, ontology, world)
     by_name = promise.named(round((1.0 - _BY_PROPERTIES) * most))
     chosen = dict.fromkeys((*by_name, *promise.spoken_for(most - len(by_name))))
     return [
-        Part(term, replace(term, name=f"{term.name} of {space.name}"), space)
+        _part_at(term, space)
         for number, term in enumerate(terms)
         for place, space in enumerate(promise.spaces)
         if (number, place) in chosen
     ]
+
+
+def _part_at(term: OntologyTerm, space: Space) -> Part:
+    return Part(term, replace(term, name=f"{term.name} of {space.name}"), space)
 
 
 class _Promise:

@@ -7,7 +7,7 @@ believed before anything is asked, and every answer that a fact does not hold sp
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +17,12 @@ from ruleminer.proposals.decide import NAMED, Decision
 from ruleminer.proposals.evidence import log_spared
 from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.ranking import Ranker
-from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
 MOST = 40  # hypotheses of a term that are told apart
 _LEAST = 0.002  # share below which one is not worth a question
+_TEMPERED = 0.5  # the power of a probability where the network may be too sure that there is nothing of a term
+_TINY = 1e-12  # that a probability is taken for
 _LEAST_DOUBT, _MOST_DOUBT = 0.02, 0.8  # that a term without examples has no rule, however well or badly names fit
 
 
@@ -33,12 +34,16 @@ class Hypothesis:
     share: float
 
 
-def hypotheses_of(decision: Decision) -> tuple[Hypothesis, ...]:
-    """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules."""
+def hypotheses_of(decision: Decision, tempered: bool = False) -> tuple[Hypothesis, ...]:
+    """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules.
+
+    With `tempered`, a network that believes that the database has nothing of the term is not believed all of it: it
+    learnt from databases that we made, in which things go by fewer names than in a user's.
+    """
     if decision.word:
         return (Hypothesis(decision.rules, 1.0),)
     if decision.beliefs:
-        return _believed(decision)
+        return _believed(decision, tempered)
     ranking, pool = decision.ranking, decision.measured.pool
     shares = np.nan_to_num(np.asarray(ranking.posterior, float))
     if ranking.ranker is Ranker.COVERAGE:  # shares of examples: they do not add up
@@ -61,22 +66,32 @@ def _whole(some: Sequence[Hypothesis]) -> tuple[Hypothesis, ...]:
     return tuple(Hypothesis(one.rules, one.share / whole) for one in some)
 
 
-def _believed(decision: Decision) -> tuple[Hypothesis, ...]:
-    """What the network believes with the user's answers: of a term with parts, of the one that is most in doubt.
+def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
+    """What the network believes with the user's answers, of all parts of a term together.
 
-    What derives the same is one hypothesis. A rule that answers speak against is still one: an answer may be a slip.
+    The best is that each part is as it is most believed to be; the others are what differs from it in one part. What
+    derives the same is one hypothesis. A rule that answers speak against is still one: an answer may be a slip.
     """
     by_part = [_of_part(belief, decision.measured.pool.predicate) for belief in decision.beliefs]
-    part = max(range(len(by_part)), key=lambda number: entropy([one.share for one in by_part[number]]))
-    beside = {
-        rule
-        for number, some in enumerate(by_part)
-        if number != part and some
-        for rule in max(some, key=lambda one: one.share).rules
-    }
-    found = [Hypothesis(tuple(dict.fromkeys((*one.rules, *sorted(beside, key=rule_text)))), one.share)
-             for one in by_part[part]]  # fmt: skip
-    return _whole(sorted(found, key=lambda one: -one.share))
+    best = [max(range(len(some)), key=lambda place: some[place].share) for some in by_part]
+    if tempered and not any(some[place].rules for some, place in zip(by_part, best, strict=True)):
+        by_part = [[Hypothesis(one.rules, one.share**_TEMPERED) for one in some] for some in by_part]
+    chosen = [some[place].rules for some, place in zip(by_part, best, strict=True)]
+    found = [Hypothesis(_joined(chosen), 1.0)]
+    for number, some in enumerate(by_part):
+        beside = [*chosen[:number], *chosen[number + 1 :]]
+        found += [
+            Hypothesis(_joined([one.rules, *beside]), one.share / some[best[number]].share)
+            for place, one in enumerate(some)
+            if place != best[number]
+        ]
+    found = sorted(found, key=lambda one: -one.share)[:MOST]
+    return tuple(one for one in _whole(found) if one.share >= _LEAST)
+
+
+def _joined(parts: Iterable[tuple[Rule, ...]]) -> tuple[Rule, ...]:
+    """The rules of parts, each once."""
+    return tuple(dict.fromkeys(rule for part in parts for rule in part))
 
 
 def _of_part(belief: Belief, name: str) -> list[Hypothesis]:
@@ -88,7 +103,7 @@ def _of_part(belief: Belief, name: str) -> list[Hypothesis]:
         shares[group] = shares.get(group, 0.0) + float(belief.probabilities[place])
     found = [Hypothesis((belief.bodies[best[group]].of(name),), share) for group, share in shares.items()]
     found.append(Hypothesis((), belief.none))
-    return sorted((one for one in found if one.share >= _LEAST), key=lambda one: -one.share)[:MOST]
+    return [Hypothesis(one.rules, max(one.share, _TINY)) for one in found]
 
 
 def doubt(decision: Decision) -> float:

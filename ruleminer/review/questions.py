@@ -16,11 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ruleminer.problem.decisions import Said
 from ruleminer.proposals.answers import SLIPS
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Fact
@@ -34,7 +36,9 @@ _ROWS = 2  # facts that are taken of each hypothesis, and of each difference
 _LEADING, _NEAR = 12, 5  # hypotheses whose facts may be asked for, and that are told from each other two by two
 _WEIGHED, _ANSWERS = 3, 3  # questions, and answers to each, whose bearing on other terms is worked out
 _FRESH = 6  # terms that the database is asked about for one question
-_OPTIONS = 6  # rows to choose from
+_OPTIONS = 8  # rows to choose from
+_BIT = 0.1  # what a bit counts beside the probability that the right hypothesis is chosen
+_AGAIN = 0.5  # what counts of a question on a term for each fact of it that is known to hold
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
 _ROW_MORE = 0.08  # bits that a row must add to a choice
 
@@ -50,6 +54,7 @@ class Question:
     information: float  # bits that the answer is expected to tell
     hypotheses: tuple[Hypothesis, ...]
     derived_by: tuple[tuple[int, ...], ...]  # for each fact: the hypotheses that derive it, by place
+    gain: float = 0.0  # how much likelier the answer is expected to make it that the right hypothesis is chosen
 
     @property
     def is_choice(self) -> bool:
@@ -68,7 +73,13 @@ class _Doubt(NamedTuple):
     bits: float
     term: str
     hypotheses: tuple[Hypothesis, ...]
-    meant: float  # how far it is believed that any of their rules is
+    weight: float  # what counts of a question on the term
+
+    @property
+    def promise(self) -> float:
+        """What a question can be worth at most."""
+        missing = 1.0 - self.hypotheses[0].share
+        return self.weight * (missing + _BIT * min(self.bits, math.log2(_OPTIONS + 1)))
 
 
 @dataclass(frozen=True)
@@ -93,39 +104,52 @@ class Questions:
         answered: Mapping[str, Set[Fact]],
         worth: float = WORTH,
     ) -> Question | NoQuestion:
-        """The question that tells most, of the terms that are in doubt; or why there is none.
+        """The question that is worth most, of the terms that are in doubt; or why there is none.
 
-        Bits count as far as a rule is believed to be meant at all: which of many wrong ones is the least wrong, where
-        the database knows nothing of a term, is nothing that a mapping gains by. And where all was denied so far, other
-        terms come first: what is meant may well be no rule of the pool.
+        It is worth what it adds to the probability that the right hypothesis is chosen, and a little for each bit:
+        an answer may well tell much and change nothing, or nothing yet. Each term has its turn: a question on one that
+        was asked about before counts for less, since what is meant by it may be no rule of the pool.
         """
         doubts = []
         for term, decision in decisions.items():
-            some = hypotheses_of(decision)
+            some = hypotheses_of(decision, self._is_roomy)
             bits = entropy([one.share for one in some])
             if bits >= worth:
-                meant = sum(one.share for one in some if one.rules)
-                doubts.append(_Doubt(bits, term, some, meant * 0.5 ** _rounds_denied(decision)))
+                doubts.append(_Doubt(bits, term, some, self._weight(term)))
         found: list[tuple[float, Question]] = []
         most, fresh = 0.0, 0
-        for bits, term, some, meant in sorted(doubts, key=lambda one: (-one.bits * one.meant, one.term)):
+        for doubt in sorted(doubts, key=lambda one: (-one.promise, one.term)):
             enough = sorted((gain for gain, _ in found), reverse=True)[:_WEIGHED]
-            if len(enough) == _WEIGHED and min(bits, math.log2(_OPTIONS + 1)) * meant <= enough[-1]:
+            if len(enough) == _WEIGHED and doubt.promise <= enough[-1]:
                 break
+            some = doubt.hypotheses
             if not all(pair in self._known or pair in self.replay.unanswered for pair in self._pairs(some)):
                 if fresh >= _FRESH and found:
                     continue
                 fresh += 1
-            question = self.about(term, some, answered.get(term, frozenset()))
+            question = self.about(doubt.term, some, answered.get(doubt.term, frozenset()))
             if question is not None:
                 most = max(most, question.information)
                 if question.information >= worth:
-                    found.append((question.information * meant, question))
+                    found.append(((question.gain + _BIT * question.information) * doubt.weight, question))
         late = any(pair in self.replay.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
         if not found:
             return NoQuestion(_why(len(decisions), len(doubts), most, late))
         found = sorted(found, key=lambda one: -one[0])[:_WEIGHED]
-        return max(found, key=lambda one: one[0] + self._of_others(one[1], decisions[one[1].term]))[1]
+        return max(found, key=lambda one: one[0] + _BIT * self._of_others(one[1], decisions[one[1].term]))[1]
+
+    @cached_property
+    def _is_roomy(self) -> bool:
+        """Whether the database may have something of each term: a vocabulary larger than it is mostly not there."""
+        measure = self.replay.measure
+        tables = measure.derivations.structure.schema.tables
+        return len(measure.ontology.terms) <= sum(1 + len(table.columns) for table in tables)
+
+    def _weight(self, term: str) -> float:
+        """What counts of a question on a term, by what was said of it: half after each yes, less after each no."""
+        said = list(self.replay.said.facts.get(term, {}).values())
+        yes = said.count(Said.HOLDS)
+        return float(_AGAIN**yes / math.sqrt(1 + len(said) - yes))
 
     def _of_others(self, question: Question, decision: Decision) -> float:
         """The bits that an answer is expected to tell of other terms, where the network hears of it."""
@@ -238,7 +262,9 @@ class Questions:
         term: str, some: Sequence[Hypothesis], found: Differences, places: tuple[int, ...], bits: float
     ) -> Question:
         by = tuple(tuple(np.flatnonzero(found.derives[:, i]).tolist()) for i in places)
-        return Question(term, tuple(found.facts[i] for i in places), bits, tuple(some), by)
+        shares = np.array([one.share for one in some])
+        gain = chosen_right(shares, answers_of(found.derives[:, places], SLIPS)) - float(shares.max())
+        return Question(term, tuple(found.facts[i] for i in places), bits, tuple(some), by, gain)
 
 
 def information(shares: Floats, derives: NDArray[np.bool_], slips: float = SLIPS) -> float:
@@ -259,6 +285,11 @@ def answers_of(derives: NDArray[np.bool_], slips: float = SLIPS) -> Floats:
     return np.asarray((1.0 - slips) * right + slips / right.shape[1])
 
 
+def chosen_right(shares: Floats, answers: Floats) -> float:
+    """The probability that the most believed hypothesis is right, once the answer is known."""
+    return float((shares[:, None] * answers).max(axis=0).sum())
+
+
 def _mutual(shares: Floats, answers: Floats) -> float:
     """The mutual information of hypotheses and answers; `answers` has p(answer | hypothesis) in its rows."""
     both = shares[:, None] * answers
@@ -266,12 +297,6 @@ def _mutual(shares: Floats, answers: Floats) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(both > 0.0, both * np.log2(both / (shares[:, None] * total[None, :])), 0.0)
     return float(max(0.0, parts.sum()))
-
-
-def _rounds_denied(decision: Decision) -> int:
-    """How many questions on a term were answered with no, where none was answered with yes."""
-    pool = decision.measured.pool
-    return 0 if pool.positives else math.ceil(int((~pool.drawn).sum()) / _OPTIONS)
 
 
 def _why(terms: int, doubts: int, most: float, late: bool) -> str:

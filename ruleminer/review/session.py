@@ -144,8 +144,8 @@ class ReviewSession:
             if term is not None:
                 some = {term: self.decisions[term]} if term in self.decisions else {}
             answered = {name: facts.keys() for name, facts in self.said.facts.items()}
-            # What bears on the mapping comes before terms that the database may have nothing of.
-            first = {name: one for name, one in some.items() if self._is_mapped(one)}
+            # What examples speak of, and what bears on their mapping, comes before terms that nobody gave one of.
+            first = {name: one for name, one in some.items() if self.pools.terms.measured and self._is_mapped(one)}
             found = self.questions.next(first, answered, worth)
             if isinstance(found, Question) or len(first) == len(some):
                 return found

@@ -81,6 +81,16 @@ def test_there_are_no_more_parts_than_are_asked_for_and_the_best_named_are_among
     assert ("Order", "orders") in placed(world, 3)
 
 
+def test_of_a_handful_of_terms_every_kind_of_thing_is_thought_of_whatever_its_name(world: World) -> None:
+    parts = all_parts(OPEN.terms, OPEN, world, thorough=True)
+    found = {(part.whole.name, part.at.name) for part in parts if part.at is not None}
+    kinds = {"customer", "employee", "orders"}
+    assert {(name, kind) for name in ("Human", "Order", "Planet", "orbit") for kind in kinds} <= found
+    assert {kind for _, kind in found} == kinds
+    many = replace(OPEN, classes=tuple(a_class(f"Planet{number}") for number in range(400)))
+    assert not all_parts(many.terms, many, world, most=0, thorough=True)
+
+
 def test_the_rules_of_a_part_speak_of_its_kind_of_thing_only(world: World) -> None:
     for part in all_parts(OPEN.terms, OPEN, world):
         assert part.offered(world)

@@ -22,7 +22,7 @@ from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
-from ruleminer.review.hypotheses import entropy
+from ruleminer.review.hypotheses import entropy, hypotheses_of
 from ruleminer.review.questions import NoQuestion, Question, choice_information, information
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.rules.body import Body
@@ -251,6 +251,67 @@ def test_what_was_said_to_hold_is_derived_whatever_the_network_believes(draft: P
         session.say(UserDecision("Paper", Said.HOLDS, ("person:no such",)))
         assert "Paper(person:no such), which you said holds, is derived by no rule in question" in session.applied.notes
         assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
+
+
+POTTERY = """
+CREATE TABLE kiln (id INTEGER PRIMARY KEY, label VARCHAR);
+CREATE TABLE glaze (id INTEGER PRIMARY KEY, label VARCHAR, price DECIMAL(6,2));
+CREATE TABLE pot (id INTEGER PRIMARY KEY, glaze INTEGER REFERENCES glaze(id), kiln INTEGER REFERENCES kiln(id));
+CREATE TABLE buyer (id INTEGER PRIMARY KEY, label VARCHAR, town VARCHAR);
+INSERT INTO kiln SELECT i, 'kiln ' || i FROM range(1, 9) t(i);
+INSERT INTO glaze SELECT i, 'glaze ' || i, i * 1.5 FROM range(1, 15) t(i);
+INSERT INTO pot SELECT i, 1 + i % 14, 1 + i % 8 FROM range(1, 41) t(i);
+INSERT INTO buyer SELECT i, 'buyer ' || i, 'town ' || (i % 5) FROM range(1, 25) t(i);
+"""
+VOCABULARY = """
+@prefix : <http://e/#> . @prefix schema: <https://schema.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+:Zorgle a rdfs:Class . :Kiln a rdfs:Class .
+:price a rdf:Property ; schema:domainIncludes :Kiln ; schema:rangeIncludes schema:Number .
+"""
+
+
+def of_pottery(folder: Path, vocabulary: str) -> Path:
+    with duckdb.connect(str(folder / "pottery.duckdb")) as connection:
+        connection.execute(POTTERY)
+    (folder / "v.ttl").write_text(vocabulary)
+    draft_mapping(DraftRequest(str(folder / "pottery.duckdb"), folder / "v.ttl", folder / "run"))
+    return folder / "run"
+
+
+def test_of_a_term_that_no_name_speaks_for_rows_of_several_tables_are_asked(tmp_path: Path) -> None:
+    """The network believes that there is nothing of it, and is not believed all of that."""
+    with open_review(ProposeRequest(run=of_pottery(tmp_path, VOCABULARY))) as session:
+        assert session.decisions["Zorgle"].none > 0.5
+        question = session.question("Zorgle")
+        assert isinstance(question, Question)
+        tables = [fact[0].partition(":")[0] for fact in question.facts]
+        assert len({*tables}) >= 3
+        assert question.gain > 0.05
+        session.answer(question, 0)
+        chosen = session.decisions["Zorgle"].rules
+        assert question.facts[0] in set().union(*(asked_facts(session, rule) for rule in chosen))
+
+
+def test_a_vocabulary_larger_than_the_database_is_believed_not_to_be_there(tmp_path: Path) -> None:
+    many = VOCABULARY + "".join(f":Zorgle{number} a rdfs:Class .\n" for number in range(60))
+    with open_review(ProposeRequest(run=of_pottery(tmp_path, many))) as session:
+        decision = session.decisions["Zorgle"]
+        question = session.question("Zorgle")
+        told = entropy([one.share for one in hypotheses_of(decision)])
+        assert entropy([one.share for one in hypotheses_of(decision, tempered=True)]) > told
+        assert isinstance(question, NoQuestion) or entropy([one.share for one in question.hypotheses]) == told
+
+
+def test_a_term_that_was_asked_about_waits_for_the_others(draft: Path) -> None:
+    """Each has its turn, however much is still in doubt of one that was answered."""
+    with open_review(ProposeRequest(run=draft)) as session:
+        asked = []
+        while len(asked) < 6 and isinstance(question := session.question(worth=0.001), Question):
+            asked.append(question.term)
+            session.answer(question, None)
+        assert len(asked) == 6
+        assert len(set(asked)) >= 3
 
 
 def test_what_an_answer_changed_is_told(people: Path) -> None:
