@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
 from urllib.parse import unquote
@@ -20,8 +20,9 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ruleminer.extraction.entity_names import Choice, Names
-from ruleminer.extraction.table_keys import key_of, may_be_name, of_table
+from ruleminer.errors import InputError
+from ruleminer.extraction.entity_names import Choice, Names, rows_with_keys
+from ruleminer.extraction.table_keys import key_of, may_be_name, no_key, of_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
 from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.values import Place
@@ -59,6 +60,7 @@ class Entities:
     others: pa.Table  # all readings of facts that have several, with the columns of `facts` and `READ`
     named: Mapping[int, Named]  # by row of the examples
     keyed: Mapping[tuple[int, int], Choice] = field(default_factory=dict)  # `table:key`, by row and position
+    hints: Mapping[str, str] = field(default_factory=dict)  # what to say of texts, if they stand nowhere
 
     def meanings(self, row: int, positive: bool = True) -> tuple[Readings, ...]:
         """All readings of an example, or those that a counter-example denies; what `table:key` tells stands in all."""
@@ -125,10 +127,12 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
     for position, row, predicate, text in _in_question(facts, ontology):
         told = of_table(text, schema)
         if told is not None:
-            keyed[row, position] = choice = key_of(text, *told)
+            keyed[row, position] = choice = key_of(*told)
             if ontology is not None and may_be_name(choice, told[0]):
                 asked.append((row, position, text, choice))
-            if len(choice.columns) == 1:
+            elif not choice.columns:
+                raise InputError(no_key(text, *told))
+            if len(choice.columns) < 2:
                 tables.setdefault((predicate, position), Counter())[choice.table] += 1
         elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
@@ -139,6 +143,8 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
         if found := names.of_table(choice):
             choices.setdefault(row, {})[position] = text, found
             del keyed[row, position]
+        elif not choice.columns:
+            raise InputError(no_key(text, schema.table(choice.table), choice.key))
     for (predicate, position), rows in sorted(waiting.items()):
         read_as = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
         if position == 2:
@@ -170,7 +176,21 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
     for position in (1, 2):
         facts = _as_iris(facts, position, {row for row in several if positive[row]})
-    return Entities(facts, others, named, keyed)
+    hints = names.folded | _absent(keyed.values(), structure, database)
+    return Entities(facts, others, named, keyed, hints)
+
+
+def _absent(keyed: Iterable[Choice], structure: Structure, database: Database) -> dict[str, str]:
+    """Of keys of several columns that no row of their table has: that."""
+    asked: dict[str, set[str]] = {}
+    for choice in keyed:
+        if len(choice.columns) > 1:
+            asked.setdefault(choice.table, set()).add(choice.key)
+    absent: dict[str, str] = {}
+    for table, keys in sorted(asked.items()):
+        there = rows_with_keys(database, structure.schema.table(table), keys)
+        absent |= dict.fromkeys(keys - there if there is not None else (), f", and no such key in {table}")
+    return absent
 
 
 def _once(

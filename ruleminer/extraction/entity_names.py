@@ -27,6 +27,7 @@ from ruleminer.structure.words import likeness
 MOST_READINGS = 8
 """Rows that one name is taken for."""
 
+_MOST_FOLDED = 1000  # texts that are also looked up in upper and lower case, for a hint
 _CUT = re.compile(r",? ")  # between the parts of a name
 
 
@@ -44,11 +45,36 @@ class Choice:
         return f"{self.table}:{self.key}"
 
 
+def key_columns(table: Table) -> tuple[str, ...]:
+    """The columns that name the rows of a table: one, or those of its primary key; none if there is no key."""
+    return table.primary_key if table.own_key is None else (table.own_key,)
+
+
+def rows_with_keys(database: Database, table: Table, keys: Iterable[str]) -> set[str] | None:
+    """Which of some keys of several columns, `PX1/2`, rows of a table have; None if that cannot be asked."""
+    wanted = set(keys)
+    own = [_text(database, table, name) for name in table.primary_key]
+    held = " AND ".join(f"{one} IN (SELECT v FROM ruleminer_names)" for one in own)
+    sql = (
+        f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {', '.join(own)} "
+        f"FROM {database.quoted(table.name)} WHERE {held}"
+    )
+    parts = sorted({part for key in wanted for part in key.split("/")})
+    try:
+        return {"/".join(row) for row in _rows(database, sql, parts, lambda row: "/".join(row) in wanted)}
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return None
+
+
 class Names:
     """Which rows some texts name."""
 
     def __init__(self, structure: Structure, database: Database, texts: Iterable[str]) -> None:
-        self._texts = sorted(texts)
+        given = set(texts)
+        self._others = {text: _other_cases(text) for text in sorted(given)[:_MOST_FOLDED]}
+        self._texts = sorted(given.union(*self._others.values()))
         self._structure = structure
         self._keys: set[str] = set()  # texts that are keys or links themselves
         self._own: dict[Place, dict[str, list[str]]] = {}  # the same by columns
@@ -57,7 +83,7 @@ class Names:
         if not self._texts:
             return
         for table in structure.schema.tables:
-            own = table.own_key
+            own = key_columns(table)
             naming = structure.naming_columns(table) if own else ()
             linking = [
                 column.name
@@ -67,7 +93,7 @@ class Names:
                 and not structure.is_alias(table, column.name)
             ]
             for column in (*naming, *linking):
-                rows = self._asked(database, table, column, column if column in linking else own or column)
+                rows = self._asked(database, table, column, (column,) if column in linking else own)
                 if column in linking:
                     self._keys.update(rows)
                     self._own[Place(table.name, column)] = rows
@@ -80,30 +106,36 @@ class Names:
             for table in structure.schema.tables:
                 self._find_in_two(database, table, structure)
 
-    def _asked(self, database: Database, table: Table, column: str, key: str) -> dict[str, list[str]]:
-        value, own = (self._text(database, table, name) for name in (column, key))
+    @property
+    def folded(self) -> dict[str, str]:
+        """Of texts that nothing is called: what is, but for upper and lower case, as a hint."""
+        known = self._keys.union(*self._found.values())
+        near = {
+            text: next((other for other in others if other in known), None) for text, others in self._others.items()
+        }
+        return {text: f"; did you mean {other}?" for text, other in near.items() if other and text not in known}
+
+    def _asked(self, database: Database, table: Table, column: str, key: Sequence[str]) -> dict[str, list[str]]:
+        value = _text(database, table, column)
+        keys = [f"k{place}" for place in range(len(key))]
+        order = [f"o{place}" for place in range(len(key))]
+        made = [f"{_text(database, table, name)} AS {one}" for one, name in zip(keys, key, strict=True)]
+        made += [f"{quote_identifier(name)} AS {one}" for one, name in zip(order, key, strict=True)]
         sql = (
-            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, k FROM ("
-            f"SELECT v, k, row_number() OVER (PARTITION BY v ORDER BY o) AS place FROM ("
-            f"SELECT DISTINCT {value} AS v, {own} AS k, {quote_identifier(key)} AS o "
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, {', '.join(keys)} FROM ("
+            f"SELECT v, {', '.join(keys)}, row_number() OVER (PARTITION BY v ORDER BY {', '.join(order)}) AS place "
+            f"FROM (SELECT DISTINCT {value} AS v, {', '.join(made)} "
             f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)) AS d) AS e "
             f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
         )
         found: dict[str, list[str]] = {}
-        for name, one in _rows(database, sql, self._texts):
-            found.setdefault(name, []).append(one)
+        for name, *own in _rows_if_any(database, sql, self._texts):
+            found.setdefault(name, []).append("/".join(own))
         return found
-
-    def _text(self, database: Database, table: Table, column: str) -> str:
-        """The text of a column, for looking names up: its lexical form if it is a text."""
-        found = table.type_of(column)
-        if found.kind is not Kind.TEXT:
-            return database.dialect.text_of(quote_identifier(column))
-        return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
 
     def of_table(self, given: Choice) -> tuple[Choice, ...]:
         """The rows of a table that are called what was taken for a key of it; none if it is one."""
-        if given.key in self._own.get(Place(given.table, given.columns[0]), ()):
+        if given.columns and given.key in self._own.get(Place(given.table, given.columns[0]), ()):
             return ()
         found: dict[str, Choice] = {}
         for (table, column), rows in sorted(self._found.items()):
@@ -112,22 +144,22 @@ class Names:
         return tuple(found.values())[:MOST_READINGS]
 
     def _choice(self, table: str, column: str, key: str) -> Choice:
-        own = self._structure.schema.table(table).own_key
-        return Choice(table, column, key, (own,) if own else (), (table, column) in self._in_two)
+        own = key_columns(self._structure.schema.table(table))
+        return Choice(table, column, key, own, (table, column) in self._in_two)
 
     def _find_in_two(self, database: Database, table: Table, structure: Structure) -> None:
         """Names whose two parts stand in two columns of a row, with a blank or a comma between."""
-        columns = structure.short_texts(table)
-        if table.own_key is None or len(columns) < 2:
+        columns, key = structure.short_texts(table), key_columns(table)
+        if not key or len(columns) < 2:
             return
         cuts = ((text, cut) for text in self._texts for cut in _CUT.finditer(text))
         parts = sorted({part for text, cut in cuts for part in (text[: cut.start()], text[cut.end() :])})
-        values = [self._text(database, table, column) for column in columns]
+        values = [_text(database, table, column) for column in columns]
         held = " + ".join(f"CASE WHEN {one} IN (SELECT v FROM ruleminer_names) THEN 1 ELSE 0 END" for one in values)
-        key, own = quote_identifier(table.own_key), self._text(database, table, table.own_key)
+        own = [_text(database, table, name) for name in key]
         sql = (
-            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {own}, {', '.join(values)} "
-            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {key}"
+            f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {', '.join((*own, *values))} "
+            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {', '.join(map(quote_identifier, key))}"
         )
         wanted = set(self._texts)
 
@@ -139,22 +171,30 @@ class Names:
                         yield f"{first} + {second}", f"{one}{mark}{other}"
 
         # Common words may stand in very many rows: only those that make a name are kept.
-        for own, *row in _rows(database, sql, parts, lambda found: any(made(found[1:]))):
-            for place, name in made(row):
+        for row in _rows_if_any(database, sql, parts, lambda found: any(made(found[len(key) :]))):
+            for place, name in made(row[len(key) :]):
                 self._in_two.add((table.name, place))
                 keys = self._found.setdefault((table.name, place), {}).setdefault(name, [])
                 if len(keys) < MOST_READINGS:
-                    keys.append(own)
+                    keys.append("/".join(row[: len(key)]))
 
     def read(self, predicate: str, texts: Sequence[str], told: Counter[str]) -> dict[str, tuple[Choice | None, ...]]:
         """What each text of one argument may be, the likeliest first; `told` are tables that other examples name.
 
         The likeliest table is that in which most of the examples stand, one that is no view, then that in which most
-        stand once. Nothing is read as a name if most of the texts are keys already; one that is a key may stay it.
+        stand once. If most of the texts are keys already, the others are names only in a table whose keys these are;
+        one that is a key may stay it.
         """
         wanted = set(texts)
-        if len(wanted & self._keys) * 2 > len(wanted):
-            return {}
+        keys = wanted & self._keys
+        tables = {table for table, _ in self._found}
+        if len(keys) * 2 > len(wanted):
+            wanted -= keys
+            tables = {
+                place.table
+                for place, rows in self._own.items()
+                if keys & rows.keys() and key_columns(self._structure.schema.table(place.table)) == (place.column,)
+            }
 
         def rank(where: tuple[str, str]) -> tuple[float, ...]:
             rows = self._found[where]
@@ -164,7 +204,7 @@ class Names:
             return -(len(standing) + told[where[0]]), view, -once, -likeness(predicate, where[0])
 
         found: dict[str, dict[tuple[str, str], Choice]] = {}
-        for table, column in sorted(self._found, key=rank):
+        for table, column in sorted((one for one in self._found if one[0] in tables), key=rank):
             for text in wanted & self._found[table, column].keys():
                 for key in self._found[table, column][text]:
                     found.setdefault(text, {}).setdefault((table, key), self._choice(table, column, key))
@@ -174,15 +214,35 @@ class Names:
         }
 
 
+def _other_cases(text: str) -> tuple[str, ...]:
+    cases = dict.fromkeys((text.upper(), text.lower(), text.capitalize(), text.title()))
+    return tuple(case for case in cases if case != text)
+
+
+def _text(database: Database, table: Table, column: str) -> str:
+    """The text of a column, for looking names up: its lexical form if it is a text."""
+    found = table.type_of(column)
+    if found.kind is not Kind.TEXT:
+        return database.dialect.text_of(quote_identifier(column))
+    return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
+
+
 def _rows(
+    database: Database, sql: str, texts: Sequence[str], is_wanted: Callable[[tuple[str, ...]], bool]
+) -> list[tuple[str, ...]]:
+    """The answer to a statement with texts bound to it."""
+    return patiently(lambda: [row for row in database.rows(sql, (json.dumps(texts),)) if is_wanted(row)])
+
+
+def _rows_if_any(
     database: Database,
     sql: str,
     texts: Sequence[str],
     is_wanted: Callable[[tuple[str, ...]], bool] = lambda row: True,
 ) -> list[tuple[str, ...]]:
-    """The answer to a statement with texts bound to it; a table that cannot be asked names nothing."""
+    """The same; a table that cannot be asked names nothing."""
     try:
-        return patiently(lambda: [row for row in database.rows(sql, (json.dumps(texts),)) if is_wanted(row)])
+        return _rows(database, sql, texts, is_wanted)
     except ConnectionLostError:
         raise
     except DatabaseError:

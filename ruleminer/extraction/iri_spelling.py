@@ -10,6 +10,9 @@ the longest only beyond it, and a piece of it that is alike some predicate's nam
 holds it (`…/member/…` where some column says `member`). A column of texts may also hold a piece percent-decoded
 (`New%20York`, `New+York`), if IRIs of the argument are so encoded.
 
+A text that is no IRI, `PX1/2`, is a key of several columns: all of its pieces stand in the row, but for words that are
+alike a predicate's name; or else it names nothing there.
+
 Small numbers stand in many rows, so rows are not looked for by any segment. A row that explains c of the m pieces
 that can be explained at all explains one of the m - c + 1 rarest; a first look, at the rarest piece only, tells how
 large c must be. Only pieces beyond the namespace lead to rows; if n pieces of it stand somewhere, a row that explains
@@ -28,7 +31,7 @@ from ruleminer.structure.words import best_likeness
 _ALIKE = 0.7  # of a piece of a namespace and a predicate's name
 _ROWS_AT_ONCE = 2_000_000
 _LOOKED_AT = ("spelt", "spelt_cell", "held", "piece", "seed", "bound", "seed_now", "turn", "alike_row")
-_TEMPORARY = (*_LOOKED_AT, "pattern", "way", "placed", "worded", "naming_word")
+_TEMPORARY = (*_LOOKED_AT, "plain_text", "pattern", "way", "placed", "worded", "naming_word")
 
 # What stands where: the cells that spell a segment (by its number), and how many rows each segment and each piece
 # would lead to. Only texts are encoded. `inner_pieces` counts those of the namespace that stand somewhere.
@@ -138,6 +141,9 @@ _WAYS = """
     JOIN pattern p USING (pattern) JOIN segment s ON s.iri = p.iri AND s.first = h.first AND s.last = h.last
     SEMI JOIN naming_word w ON w.text = s.text WHERE s.how = '' AND s.first = s.last AND s.last <= s.inside;
 
+    DELETE FROM way USING pattern p, plain_text t
+    WHERE p.pattern = way.pattern AND t.iri = p.iri AND way.explained < t.pieces;
+
     CREATE OR REPLACE TEMP TABLE placed AS
     SELECT w.pattern, w.explained, w.chosen, w.shortened, p.iri, h.col, h.how, w.number, s.start, s.stop,
            s.last > s.inside AS beyond
@@ -199,8 +205,16 @@ def names_something(piece: str, predicates: Iterable[str]) -> bool:
     return best_likeness({piece}, predicates) >= _ALIKE
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text with marks in it is no IRI."""
+    return "://" not in text and not text.startswith(("urn:", "tag:"))
+
+
 def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
-    """Fill `naming_word(text)`: the pieces of namespaces that are alike a predicate's name."""
+    """Fill `naming_word(text)`, the pieces of namespaces that are alike a predicate's name, and `plain_text`.
+
+    That tells of each text which is no IRI how many pieces of it must stand in a row.
+    """
     predicates = [name for (name,) in work.execute("SELECT DISTINCT predicate FROM fact").fetchall()]
     inner = work.execute(
         "SELECT DISTINCT text FROM segment WHERE first = last AND last <= inside AND how = ''"
@@ -209,6 +223,18 @@ def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
     work.register("words", pa.table({"text": pa.array(words, pa.string())}))
     work.execute("CREATE OR REPLACE TEMP TABLE naming_word AS SELECT * FROM words")
     work.unregister("words")
+    pieces: dict[int, int] = {}
+    for iri, text, piece in work.execute(
+        "SELECT iri, i.text, s.text FROM segment s JOIN iri i USING (iri) WHERE first = last AND how = ''"
+        " AND NOT contains(i.text, '://') ORDER BY ALL"
+    ).fetchall():
+        if is_plain(text):
+            pieces[iri] = pieces.get(iri, 0) + (not names_something(piece, predicates))
+    work.register(
+        "plain", pa.table({"iri": pa.array(pieces, pa.int32()), "pieces": pa.array(pieces.values(), pa.int32())})
+    )
+    work.execute("CREATE OR REPLACE TEMP TABLE plain_text AS SELECT * FROM plain")
+    work.unregister("plain")
 
 
 def _look(work: duckdb.DuckDBPyConnection, statement: str) -> None:

@@ -166,7 +166,8 @@ def extract(
                         bounded = not options.exhaustive
                         dialect = database.dialect if options.transformations else None
                         find_candidates(work, catalog, templates, progress, bounded=bounded, published_by=dialect)
-            explain_gaps(work, schema, any(atom.spreads for template in templates for atom in template.body))
+            has_iris = any(atom.spreads for template in templates for atom in template.body)
+            explain_gaps(work, schema, has_iris, entities.hints)
             cut = cut_candidates(work, options.max_candidates)
             names = [template.name for template in templates]
             manifest = {

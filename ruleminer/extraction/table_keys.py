@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 
-from ruleminer.errors import InputError
 from ruleminer.extraction.entity_names import Choice
 from ruleminer.rules.values import Kind
 from ruleminer.sources.schema import Schema, Table, nearest
@@ -39,21 +38,32 @@ def no_table(text: str, schema: Schema) -> str:
     return f"no table {wanted}{nearest(wanted, names).rstrip('?')}"
 
 
-def key_of(text: str, table: Table, key: str) -> Choice:
-    """The row with this key; of several columns, `line:17/3`, they are written in the order of the table's key."""
+def key_of(table: Table, key: str) -> Choice:
+    """The row with this key; of several columns, `line:17/3`, they are written in the order of the table's key.
+
+    Of what cannot be a key there no column is told: it may be a name.
+    """
     own = table.own_key
     if own is None and key.count("/") != len(table.primary_key) - 1:
         own = next(iter(table.keys), None)  # beside a primary key of several columns
-    if own is None and not table.primary_key:
-        raise InputError(f"{text}: the table {table.name} has no key to look {key} up by")
-    if own is None and key.count("/") != len(table.primary_key) - 1:
-        columns = "/".join(table.primary_key)
-        raise InputError(f"{text}: the key of {table.name} has several columns; write {table.name}:{columns}")
-    return Choice(table.name, "", key, table.primary_key if own is None else (own,))
+    if own is not None:
+        return Choice(table.name, "", key, (own,))
+    if not table.primary_key or key.count("/") != len(table.primary_key) - 1:
+        return Choice(table.name, "", key)
+    return Choice(table.name, "", "/".join(part.strip() for part in key.split("/")), table.primary_key)
+
+
+def no_key(text: str, table: Table, key: str) -> str:
+    """What to say of a text behind a table's name that is neither a key of it nor what a row of it is called."""
+    if not table.primary_key:
+        return f"{text}: the table {table.name} has no key to look {key} up by"
+    return f"{text}: the key of {table.name} has several columns; write {table.name}:{'/'.join(table.primary_key)}"
 
 
 def may_be_name(choice: Choice, table: Table) -> bool:
     """Whether what stands behind the table may be a name and no key: a number is a key, and so is a compound one."""
+    if not choice.columns:
+        return True
     if len(choice.columns) > 1:
         return False
     return table.type_of(choice.columns[0]).kind is Kind.TEXT or not _NUMBER.fullmatch(choice.key)

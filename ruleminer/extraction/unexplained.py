@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 import duckdb
 import pyarrow as pa
 
@@ -9,11 +12,17 @@ from ruleminer.extraction.table_keys import no_table
 from ruleminer.sources.schema import Schema
 
 _NOWHERE = "no such value in any column"
-_ASKED = 1000  # texts of which it is told that they may name a table
+_ASKED = 1000  # texts of which more is told
+_OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}([./])\d{1,2}\2\d{1,2}")
 
 
-def explain_gaps(work: duckdb.DuckDBPyConnection, schema: Schema, has_iris: bool) -> None:
-    """Fill `unexplained(fact, pos, reason)` for the facts without a candidate; `pos` is the first argument at fault."""
+def explain_gaps(
+    work: duckdb.DuckDBPyConnection, schema: Schema, has_iris: bool, hints: Mapping[str, str] | None = None
+) -> None:
+    """Fill `unexplained(fact, pos, reason)` for the facts without a candidate; `pos` is the first argument at fault.
+
+    `hints` tell more of texts that stand nowhere.
+    """
     spelled = "SELECT DISTINCT iri FROM spelling" if has_iris else "SELECT NULL AS iri WHERE false"
     work.execute(
         f"""
@@ -34,27 +43,38 @@ def explain_gaps(work: duckdb.DuckDBPyConnection, schema: Schema, has_iris: bool
         FROM place GROUP BY fact
         """
     )
-    _tell_tables(work, schema)
+    _tell_more(work, schema, hints or {})
 
 
-def _tell_tables(work: duckdb.DuckDBPyConnection, schema: Schema) -> None:
-    """Say of texts that stand nowhere which table they seem to name, if there is none."""
+def _tell_more(work: duckdb.DuckDBPyConnection, schema: Schema, hints: Mapping[str, str]) -> None:
+    """Say of texts that stand nowhere what else is known of them."""
     place = "FROM fact f JOIN argument_text t ON t.fact = f.alike"
     texts = work.execute(
         f"""
         SELECT DISTINCT t.text {place} JOIN unexplained u ON u.fact = f.fact AND u.pos = t.pos
-        WHERE u.reason = '{_NOWHERE}' AND contains(t.text, ':') ORDER BY 1 LIMIT {_ASKED}
+        WHERE u.reason = '{_NOWHERE}' ORDER BY 1 LIMIT {_ASKED}
         """
     ).fetchall()
-    told = [{"text": text, "table": why} for (text,) in texts if (why := no_table(text, schema))]
+    told = [{"text": text, "more": more} for (text,) in texts if (more := hints.get(text) or _hint(text, schema))]
     if not told:
         return
-    work.register("missing_table", pa.Table.from_pylist(told))
+    work.register("told_more", pa.Table.from_pylist(told))
     work.execute(
         f"""
-        UPDATE unexplained SET reason = '{_NOWHERE}, and ' || m.table
-        FROM (SELECT f.fact, t.pos, "table" {place} JOIN missing_table USING (text)) m
+        UPDATE unexplained SET reason = '{_NOWHERE}' || m.more
+        FROM (SELECT f.fact, t.pos, more {place} JOIN told_more USING (text)) m
         WHERE m.fact = unexplained.fact AND m.pos = unexplained.pos AND reason = '{_NOWHERE}'
         """
     )
-    work.unregister("missing_table")
+    work.unregister("told_more")
+
+
+def _hint(text: str, schema: Schema) -> str:
+    """What a text that stands nowhere seems to be, and how that is written."""
+    if table := no_table(text, schema):
+        return f", and {table}"
+    if _OTHER_DATE.fullmatch(text):
+        return "; a day is written as in 2023-12-31"
+    first, slash, rest = text.partition("/")
+    named = next((table.name for table in schema.tables if table.name.lower() == first.lower()), None)
+    return f"; a key of {named} is written {named}:{rest}" if named and slash and rest else ""

@@ -366,3 +366,80 @@ def test_names_are_read_alike_on_postgresql(empty_postgres: str) -> None:
 def test_names_are_read_alike_on_mariadb(empty_mariadb: str) -> None:
     run_in_mariadb(empty_mariadb, LISTS)
     assert read_lists(empty_mariadb) == ["3", "2", "5", "41", "44", "3", "4"]
+
+
+@pytest.fixture
+def laboratory(tmp_path: Path) -> Database:
+    with duckdb.connect(tmp_path / "laboratory.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE reagent (code VARCHAR PRIMARY KEY, label VARCHAR);
+            CREATE TABLE run (project VARCHAR, number INTEGER, topic VARCHAR, started DATE,
+                              PRIMARY KEY (project, number));
+            CREATE TABLE used (project VARCHAR, number INTEGER, code VARCHAR REFERENCES reagent(code));
+            INSERT INTO reagent VALUES ('ACE', 'Acetone'), ('BEN', 'Benzene'), ('ETH', 'Ethanol');
+            INSERT INTO run SELECT p, n, p || ' part ' || n, DATE '2023-01-03' + CAST(n AS INTEGER)
+            FROM (VALUES ('PX', 1), ('PX', 2), ('PX', 3), ('GEN', 1), ('GEN', 2), ('CAT', 1)) AS runs(p, n);
+            INSERT INTO used SELECT project, number, 'ACE' FROM run;
+            """
+        )
+    return open_database(str(tmp_path / "laboratory.duckdb"))
+
+
+def _gaps(database: Database, out: Path, *facts: tuple[str, ...]) -> tuple[set[str], dict[str, str]]:
+    """The rules that derive some example, and of each example without one the reason."""
+    given = fact_table(Fact(name, arguments, (None,) * len(arguments)) for name, *arguments in facts)  # type: ignore[misc]
+    extract(database, given, read_templates(), out, ontology=ONTOLOGY)
+    summary = summarise(out, most_rules=1000)
+    gaps = {gap.fact: gap.reason for gap in summary.gaps if gap.positive}
+    return {rule.text for one in summary.predicates for rule in one.rules}, gaps
+
+
+def test_rows_with_a_key_of_several_columns_go_by_their_names(laboratory: Database) -> None:
+    with laboratory:
+        _, rows = read(laboratory, ("Album", "PX part 2"), ("Album", "run:GEN part 1"), ("by", "PX part 1", "Acetone"))
+        with pytest.raises(InputError, match="several columns; write run:project/number"):
+            read(laboratory, ("Album", "run:PX-1"))
+    assert rows == [("PX/2", None, None, None), ("GEN/1", None, None, None), ("PX/1", None, "ACE", "reagent")]
+
+
+def test_a_key_of_several_columns_that_is_not_there_makes_no_rule(laboratory: Database, tmp_path: Path) -> None:
+    with laboratory:
+        rules, gaps = _gaps(laboratory, tmp_path / "run", ("Album", "run:PX/99"), ("Album", "PX/77"))
+    assert not rules
+    assert gaps == {
+        "PX/99": "no such value in any column, and no such key in run",
+        "PX/77": "no such value in any column",
+    }
+
+
+def test_a_key_of_several_columns_may_be_written_with_blanks(laboratory: Database, tmp_path: Path) -> None:
+    with laboratory:
+        rules, gaps = _gaps(laboratory, tmp_path / "run", ("Album", "run:PX  / 1"), ("Album", "run:GEN/1"))
+    assert 'Album(x) <- run(project: a, number: b), x = a ++ "/" ++ b' in rules
+    assert not gaps
+    assert not [rule for rule in rules if '++ "/1"' in rule]
+
+
+def test_a_day_in_another_form_is_not_glued_together(laboratory: Database, tmp_path: Path) -> None:
+    with laboratory:
+        rules, gaps = _gaps(laboratory, tmp_path / "run", ("title", "run:PX/1", "4/1/2023"))
+    assert not rules
+    assert gaps == {"PX/1, 4/1/2023": "no such value in any column; a day is written as in 2023-12-31"}
+
+
+def test_a_text_in_other_letters_and_a_table_before_a_slash_are_told(laboratory: Database, tmp_path: Path) -> None:
+    with laboratory:
+        _, gaps = _gaps(laboratory, tmp_path / "run", ("Album", "ace"), ("Album", "benzene"), ("Band", "reagent/ETH"))
+    nowhere = "no such value in any column"
+    assert gaps == {
+        "ace": f"{nowhere}; did you mean ACE?",
+        "benzene": f"{nowhere}; did you mean Benzene?",
+        "reagent/ETH": f"{nowhere}; a key of reagent is written reagent:ETH",
+    }
+
+
+def test_a_name_among_keys_is_read_in_their_table(laboratory: Database) -> None:
+    with laboratory:
+        _, rows = read(laboratory, ("by", "PX/1", "ACE"), ("by", "PX/1", "ETH"), ("by", "PX/2", "Benzene"))
+    assert [row[2:] for row in rows] == [("ACE", None), ("ETH", None), ("BEN", "reagent")]
