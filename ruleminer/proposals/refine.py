@@ -3,7 +3,9 @@
 A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so, or where
 negatives contradict all others; to try every code with every template would drown it. So the best rules of a pool are
 looked at again, with the examples at hand: a column of codes that says the same for most of them makes a rule of
-its own, which then competes like the others. Of very few examples only a code counts that is called like the term.
+its own, which then competes like the others. Of very few examples only a code counts that is called like the term; or,
+where a rule derives counter-examples, any that tells all examples from these: one value that all examples have, or all
+values but those of the counter-examples. There a link to few things may choose as well (`media_type_id`).
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.pool import Bools, Pool
@@ -27,6 +31,7 @@ _TABLES = 20  # tables of which those codes are looked at that have a value call
 _LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter that no name calls for
 _MOST = 60  # positives that are asked about
 _AGREE = 0.6  # share of them that must say the same; some may be wrong examples
+_MOST_EXCLUDED = 5  # values that a rule leaves out
 _PROBE = Variable("code")
 
 
@@ -38,13 +43,15 @@ class _Probe:
     place: int
     column: Column
     facts: Sequence[tuple[str, ...]]
+    denied: Sequence[tuple[str, ...]] = ()  # counter-examples that the base derives
+    is_link: bool = False
 
     @property
     def rule(self) -> Rule:
         return replace(_with(self.base, self.place, self.column.name, _PROBE), arguments=(*self.base.arguments, _PROBE))
 
-    def refined(self, pairs: Set[tuple[tuple[str, ...], str]]) -> Rule | None:
-        """The rule with the value that most of the facts have, if most of them have it."""
+    def refined(self, pairs: Set[tuple[tuple[str, ...], str]], prior_of: PriorOf) -> Rule | None:
+        """The rule with the value that most of the facts have, if most of them have it and it can be paid for."""
         said = Counter(value for _, value in pairs)
         if not said:
             return None
@@ -52,7 +59,25 @@ class _Probe:
         constant = constant_of(value, self.column.kind)
         if times < _AGREE * len(self.facts) or constant is None:
             return None
-        return _with(self.base, self.place, self.column.name, constant)
+        rule = _with(self.base, self.place, self.column.name, constant)
+        return rule if len(self.facts) >= _LEAST or _is_called(rule, self.base, prior_of) else None
+
+    def apart(self, pairs: Set[tuple[tuple[str, ...], str]], denied: Set[tuple[tuple[str, ...], str]]) -> Rule | None:
+        """The rule with what tells all facts from the counter-examples: a value, or those that are left out."""
+        values, others = {value for _, value in pairs}, {value for _, value in denied}
+        if len({fact for fact, _ in pairs}) < len(self.facts) or not values.isdisjoint(others):
+            return None
+        if len(values) == 1:
+            constant = constant_of(next(iter(values)), self.column.kind)
+            return None if constant is None else _with(self.base, self.place, self.column.name, constant)
+        if self.is_link:
+            return None
+        excluded = [constant_of(value, self.column.kind) for value in sorted(others)]
+        if len(excluded) > _MOST_EXCLUDED or None in excluded:
+            return None
+        free = _free(self.base)
+        wider = _with(self.base, self.place, self.column.name, free)
+        return replace(wider, exclusions=(*wider.exclusions, *((free, one) for one in excluded if one is not None)))
 
 
 def refinements(
@@ -61,17 +86,19 @@ def refinements(
     """For each pool: its best rules with one more condition on a code, as far as the positives agree on it."""
     probes = [list(_probes(one, derivations, prior_of, weights)) for one in measured]
     answers = iter(derivations.companions([(probe.rule, probe.facts) for some in probes for probe in some]))
+    contested = [(probe.rule, probe.denied) for some in probes for probe in some if probe.denied]
+    denials = iter(derivations.companions(contested))
     finer: list[list[Rule]] = []
     for one, some in zip(measured, probes, strict=True):
-        told = [(probe, next(answers)) for probe in some]
-        # Of one that cannot be asked there is nothing to be learned.
-        found = dict.fromkeys(
-            rule
-            for probe, pairs in told
-            if pairs
-            and (rule := probe.refined(pairs))
-            and (len(probe.facts) >= _LEAST or _is_called(rule, probe.base, prior_of))
-        )
+        found: dict[Rule, None] = {}
+        for probe in some:
+            pairs, denied = next(answers), next(denials) if probe.denied else None
+            if not pairs:  # of one that cannot be asked there is nothing to be learned
+                continue
+            for rule in (probe.refined(pairs, prior_of), probe.apart(pairs, denied) if denied is not None else None):
+                if rule is not None:
+                    found[rule] = None
+        found |= dict.fromkeys(_without_denied_values(one, derivations, weights))
         known = set(map(_shape, one.pool.rules)) if found else set()
         finer.append([rule for rule in found if _shape(rule) not in known])
     return finer
@@ -81,20 +108,55 @@ def _probes(measured: Measured, derivations: Derivations, prior_of: PriorOf, wei
     """The codes of the atoms of the best rules; of some more rules, those with a value that is called like the term."""
     pool, structure = measured.pool, derivations.structure
     order = rank(measured, Ranker.EVIDENCE, weights).order.tolist()
-    bases = {*order[:_BASES], *_best_of_the_rest(pool.covers, order)}
+    contested = _contested(measured, order)
+    bases = {*order[:_BASES], *_best_of_the_rest(pool.covers, order), *contested}
     for base in dict.fromkeys((*order[:_BASES], *_best_of_tables(pool, order), *sorted(bases))):
         derived = [fact for fact, yes in zip(pool.positives, pool.covers[base], strict=True) if yes]
         if not derived or measured.sizes[base] <= len(derived):
             continue
         rule = pool.rules[base]
+        hit = pool.hits[base] & ~pool.drawn
+        denied = [fact for fact, yes in zip(pool.negatives, hit, strict=True) if yes and base in contested][:_MOST]
         for place, atom in enumerate(rule.body):
             used = {column for column, _ in atom.columns}
             for column in derivations.database.schema.table(atom.table).columns:
                 code = Place(atom.table, column.name)
-                if column.name in used or code not in structure.codes:
+                if column.name in used or not (structure.chooses(code) if denied else code in structure.codes):
                     continue
                 if base in bases or _names_the_term(structure.profile.column(*code), pool.predicate, prior_of):
-                    yield _Probe(rule, place, column, derived[:_MOST])
+                    yield _Probe(rule, place, column, derived[:_MOST], denied, code not in structure.codes)
+
+
+def _without_denied_values(measured: Measured, derivations: Derivations, weights: PriorWeights) -> Iterator[Rule]:
+    """The likeliest rules that derive counter-examples, without the values of these that stand in many rows.
+
+    That nobody is employed until 9999-12-31 says nothing of this one, but all of what the value is.
+    """
+    pool, structure = measured.pool, derivations.structure
+    order = rank(measured, Ranker.EVIDENCE, weights).order.tolist()
+    for base in _contested(measured, order):
+        rule = pool.rules[base]
+        if len(rule.arguments) < 2 or rule.arguments[1] not in rule.positions:
+            continue
+        place = rule.positions[rule.arguments[1]][0].place
+        profile = structure.profile.column(*place)
+        denied = {pool.negatives[i][1] for i in np.flatnonzero(pool.hits[base] & ~pool.drawn)}
+        shown = {pool.positives[i][1] for i in np.flatnonzero(pool.covers[base])}
+        common = {text for text, rows in profile.common if rows > 1} if profile else set()
+        kind = structure.schema.type_of(*place).kind
+        excluded = [constant_of(text, kind) for text in sorted(denied)]
+        if denied <= common and denied.isdisjoint(shown) and len(denied) <= _MOST_EXCLUDED and None not in excluded:
+            more = tuple((rule.arguments[1], one) for one in excluded if one is not None)
+            yield replace(rule, exclusions=(*rule.exclusions, *more))
+
+
+def _contested(measured: Measured, order: Sequence[int]) -> list[int]:
+    """Of the rules that derive as many examples as any, and counter-examples that somebody gave: the likeliest."""
+    pool = measured.pool
+    derived = pool.covers.sum(axis=1)
+    hit = pool.hits[:, ~pool.drawn].any(axis=1)
+    wide = [i for i in order if hit[i] and derived[i] == derived.max(initial=0)]
+    return sorted(wide, key=lambda i: (not measured.priors[i].whole, order.index(i)))[:_BASES]
 
 
 def _best_of_the_rest(covers: Bools, order: Sequence[int]) -> Iterator[int]:
@@ -133,6 +195,12 @@ def _is_called(rule: Rule, base: Rule, prior_of: PriorOf) -> bool:
 def _shape(rule: Rule) -> tuple[object, ...]:
     """The rule whatever the order of its columns."""
     return tuple((atom.table, frozenset(atom.columns)) for atom in rule.body), rule.definitions, rule.exclusions
+
+
+def _free(rule: Rule) -> Variable:
+    """A variable that the rule has not."""
+    taken = {*rule.arguments, *rule.positions}
+    return next(one for number in range(1, 1000) if (one := Variable(f"c{number}")) not in taken)
 
 
 def _with(rule: Rule, place: int, column: str, term: Variable | Constant) -> Rule:

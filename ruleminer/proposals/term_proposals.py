@@ -16,6 +16,7 @@ from ruleminer.extraction.summary import doubtful_names, told_contradictions
 from ruleminer.problem.decisions import Said, UserDecisions
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.progress import Progress, silent
+from ruleminer.proposals.apart import told_apart
 from ruleminer.proposals.calibration import calibrated, trials
 from ruleminer.proposals.decide import NAMED, Decision
 from ruleminer.proposals.derivations import Derivations
@@ -108,6 +109,9 @@ def measure_terms(
     with _timed(seconds, "database"):
         size_cache = SizeCache(request.run, derivations)
         measured, reasons = _measure_all(measure, pools, written, progress, size_cache)
+        apart = told_apart(measured, measure)
+        measured |= apart.measured
+        notes += apart.notes
     with _timed(seconds, "ranking"):
         progress("ranking", "", 0, len(measured))
         calibration = calibrated(trials(measured.values(), ranker, measure.weights, seed=request.seed))

@@ -67,6 +67,10 @@ class Structure:
             and _is_code(self.profile.column(table.name, column.name))
         )
 
+    def chooses(self, place: Place) -> bool:
+        """Whether a column has few values that repeat, be it a link: each may tell a kind of row."""
+        return place in self.codes or (place in self._space_by_place and _is_code(self.profile.column(*place)))
+
     def kinds(self, table: str) -> dict[str, tuple[str, ...]]:
         """The codes of a table that have few values, each of which may tell a kind of row, with these as lexical forms.
 

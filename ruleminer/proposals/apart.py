@@ -1,0 +1,161 @@
+"""Classes that cannot have the same rows: the examples of one are counter-examples of the other.
+
+Sub-kinds are told by a code, and often by none that is called like them: two examples of each then look like two of the
+whole table. But nothing is of two classes that are declared disjoint; and of two kinds of one class, beside each other
+in the ontology, nobody means the very same rows. So where the best rules of two such classes take the same things, each
+is measured again with the other's examples as counter-examples. What comes out is taken if it narrows the same rows to
+all examples of its own and none of the other's; else all stays as it was, and is told.
+
+Numbers stand in every table: an example of one class is held against another only if the best rules of both take their
+things from one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from ruleminer.problem.ontology import Ontology, OntologyClass
+from ruleminer.proposals.identity import Key, entity_key
+from ruleminer.proposals.measure import Measure
+from ruleminer.proposals.pool import Arguments, Pool
+from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.values import Rule
+from ruleminer.structure.structure import Structure
+
+_MOST = 20  # examples of one class that are held against another
+_FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Terms that were measured again, and what to say of them."""
+
+    measured: Mapping[str, Measured]
+    notes: tuple[str, ...]
+
+
+def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
+    """The classes whose best rules take the same things as those of another, where nothing can be of both."""
+    structure, ontology = measure.derivations.structure, measure.ontology
+    best = {name: rank(one, Ranker.EVIDENCE, measure.weights).chosen[0] for name, one in _classes(measured, ontology)}
+    rules = {name: measured[name].pool.rules[place] for name, place in best.items()}
+    others: dict[str, list[str]] = {}
+    for one, other in combinations(sorted(rules), 2):
+        if _are_apart(one, other, rules, ontology, structure):
+            others.setdefault(one, []).append(other)
+            others.setdefault(other, []).append(one)
+    denied: dict[str, list[Arguments]] = {}
+    for name, beside in others.items():
+        known = {*measured[name].pool.positives, *measured[name].pool.negatives}
+        facts = [fact for other in beside for fact in _derived(measured[other].pool, best[other])[:_MOST]]
+        denied[name] = [fact for fact in dict.fromkeys(facts) if fact not in known]
+    wider = [(name, pool) for name, pool in _with_negatives(measured, denied, measure)]
+    contested = [(name, pool) for name, pool in wider if pool.hits[best[name], -len(denied[name]) :].any()]
+    again = measure.all_measured([pool for _, pool in contested])
+    found: dict[str, Measured] = {}
+    notes: list[str] = []
+    for (name, _), one in zip(contested, again, strict=True):
+        told = " and ".join(others[name][:3])
+        narrower = _narrower(one, rules[name], measure) if one is not None else []
+        if one is not None and narrower:
+            found[name] = one.only(narrower)
+            columns = " and ".join(_conditions(found[name].pool.rules[0], rules[name]))
+            notes.append(f"{name}: {columns} tells its examples from those of {told}, which would have the same rows")
+        else:
+            notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
+    return Apart(found, tuple(notes))
+
+
+def _classes(measured: Mapping[str, Measured], ontology: Ontology) -> Iterator[tuple[str, Measured]]:
+    for name, one in measured.items():
+        if one.pool.positives and isinstance(ontology.find(name), OntologyClass):
+            yield name, one
+
+
+def _are_apart(one: str, other: str, rules: Mapping[str, Rule], ontology: Ontology, structure: Structure) -> bool:
+    """Whether nothing can be of both classes, though their rules take things of the same key."""
+    first, second = ontology.find(one), ontology.find(other)
+    if ontology.is_within(first.iri, second.iri) or ontology.is_within(second.iri, first.iri):
+        return False
+    if _key(rules[one], structure) != _key(rules[other], structure):
+        return False
+    if ontology.are_disjoint(first.iri, second.iri):
+        return True
+    nested = _is_within(rules[one], rules[other]) or _is_within(rules[other], rules[one])
+    return nested and _are_kinds_of_one(first.iri, second.iri, ontology)
+
+
+def _are_kinds_of_one(first: str, second: str, ontology: Ontology) -> bool:
+    """Whether both are directly below one class; one that nearly everything is below tells nothing."""
+    terms = [ontology.get(iri) for iri in (first, second)]
+    above = [set(term.parents) if isinstance(term, OntologyClass) else set[str]() for term in terms]
+    most = max(_FEW_CLASSES, len(ontology.classes) // 2)
+    return any(len(ontology.descendants(iri)) <= most for iri in above[0] & above[1])
+
+
+def _key(rule: Rule, structure: Structure) -> Key:
+    return entity_key(rule, rule.arguments[0], structure)[0]
+
+
+def _derived(pool: Pool, rule: int) -> list[Arguments]:
+    return [fact for fact, yes in zip(pool.positives, pool.covers[rule], strict=True) if yes]
+
+
+def _with_negatives(
+    measured: Mapping[str, Measured], denied: Mapping[str, Sequence[Arguments]], measure: Measure
+) -> Iterator[tuple[str, Pool]]:
+    """The pools with further counter-examples, of which the database tells what derives them."""
+    asked = [(name, rule) for name, facts in denied.items() if facts for rule in measured[name].pool.rules]
+    answers = measure.derivations.coverage([(rule, denied[name]) for name, rule in asked])
+    hits: dict[str, list[list[bool]]] = {}
+    for (name, _), one in zip(asked, answers, strict=True):
+        hits.setdefault(name, []).append(one if one is not None else [False] * len(denied[name]))
+    for name, rows in hits.items():
+        pool, more = measured[name].pool, denied[name]
+        nowhere = ((None,),) * len(more)
+        yield (
+            name,
+            replace(
+                pool,
+                negatives=(*pool.negatives, *more),
+                drawn=np.concatenate([pool.drawn, np.zeros(len(more), bool)]),
+                hits=np.concatenate([pool.hits, np.array(rows, bool)], axis=1),
+                spaces=(*pool.spaces, *nowhere) if pool.spaces else (),
+            ),
+        )
+
+
+def _narrower(measured: Measured, before: Rule, measure: Measure) -> list[int]:
+    """The rules that narrow what was chosen before to all examples and no counter-example, best first."""
+    pool, structure = measured.pool, measure.derivations.structure
+    order = rank(measured, Ranker.EVIDENCE, measure.weights).order.tolist()
+    return [
+        i
+        for i in order
+        if pool.covers[i].all()
+        and not pool.hits[i, ~pool.drawn].any()
+        and _is_within(pool.rules[i], before)
+        and _key(pool.rules[i], structure) == _key(before, structure)
+    ]
+
+
+def _is_within(rule: Rule, other: Rule) -> bool:
+    """Whether a rule takes the rows of another, or some of them: the same tables, with the same columns and more."""
+    return len(rule.body) == len(other.body) and all(
+        atom.table == wider.table and {name for name, _ in atom.columns} >= {name for name, _ in wider.columns}
+        for atom, wider in zip(rule.body, other.body, strict=True)
+    )
+
+
+def _conditions(rule: Rule, before: Rule) -> list[str]:
+    """The columns that a rule asks more of than another."""
+    return [
+        f"{column} of {atom.table}"
+        for atom, known in zip(rule.body, before.body, strict=True)
+        for column, _ in atom.columns
+        if column not in {name for name, _ in known.columns}
+    ]

@@ -1,0 +1,119 @@
+"""Kinds that a code tells: counter-examples, and classes that cannot have the same rows, ask for a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pytest
+from rdflib import Graph
+
+from ruleminer import api
+from ruleminer.problem.ontology import Ontology, ontology_of
+from ruleminer.rules.printer import rule_text
+
+PREFIXES = (
+    "@prefix : <http://lab#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
+)
+CLASSES = (
+    ":Agent a owl:Class . :Keeper a owl:Class ; rdfs:subClassOf :Agent . "
+    ":Digger a owl:Class ; rdfs:subClassOf :Agent . :Risky a owl:Class . :Film a owl:Class . :Goods a owl:Class . "
+    ":until a owl:DatatypeProperty ; rdfs:domain :Agent ; rdfs:range xsd:date ."
+)
+DISJOINT = ":Keeper owl:disjointWith :Goods ."
+
+
+def ontology(more: str = "") -> Ontology:
+    return ontology_of(Graph().parse(data=PREFIXES + CLASSES + more, format="turtle"))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("apart") / "lab.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            """
+            CREATE TABLE party (id INTEGER PRIMARY KEY, sort VARCHAR, shift INTEGER, ended DATE);
+            INSERT INTO party SELECT i, ['S', 'T', 'V'][1 + i % 3], i % 2,
+                IF(i % 4 = 0, DATE '2020-01-01' + CAST(i AS INTEGER), DATE '9999-12-31') FROM range(101, 161) r(i);
+            CREATE TABLE medium (id INTEGER PRIMARY KEY, label VARCHAR);
+            INSERT INTO medium SELECT i, 'medium ' || i FROM range(1, 6) r(i);
+            CREATE TABLE track (id INTEGER PRIMARY KEY, medium_id INTEGER REFERENCES medium(id), hazard VARCHAR);
+            INSERT INTO track SELECT i, 1 + (i // 5) % 5, ['FL', 'TX', 'NO', 'CO', NULL][1 + i % 5]
+            FROM range(1001, 1061) r(i);
+            """
+        )
+    return f"duckdb:///{path}"
+
+
+def proposed(
+    database: str,
+    out: Path,
+    facts: Sequence[tuple[object, ...]],
+    denied: Sequence[tuple[object, ...]] = (),
+    more: str = "",
+) -> tuple[dict[str, list[str]], str]:
+    """The bodies of the rules of each term that has examples, and the notes."""
+    rows = [
+        (*map(str, fact), *([""] * (3 - len(fact))), label)
+        for facts_, label in ((facts, "+"), (denied, "-"))
+        for fact in facts_
+    ]
+    given = {name: [row[i] for row in rows] for i, name in enumerate(("predicate", "arg1", "arg2", "label"))}
+    api.extract(database, ontology(more), given, out)
+    delivery = api.propose(out)
+    rules = {
+        one.predicate: [rule_text(rule).partition(" <- ")[2] for rule in one.proposed_rules]
+        for one in delivery.proposals.proposals
+        if one.positives
+    }
+    return rules, "\n".join(delivery.proposals.notes)
+
+
+def test_kinds_beside_each_other_are_told_apart_by_a_code_that_nothing_is_called_like(
+    database: str, tmp_path: Path
+) -> None:
+    facts = [("Keeper", 102), ("Keeper", 105), ("Digger", 103), ("Digger", 106)]
+    rules, notes = proposed(database, tmp_path / "run", facts)
+    assert rules == {"Keeper": ['party(id: x, sort: "S")'], "Digger": ['party(id: x, sort: "T")']}
+    assert "Keeper: sort of party tells its examples from those of Digger, which would have the same rows" in notes
+
+
+def test_things_of_other_tables_with_the_same_keys_are_no_counter_examples(database: str, tmp_path: Path) -> None:
+    facts = [("Keeper", 102), ("Keeper", 103), ("Keeper", 104), ("Goods", 1002), ("Goods", 1003)]
+    rules, notes = proposed(database, tmp_path / "run", facts, more=DISJOINT)
+    assert rules == {"Keeper": ["party(id: x)"], "Goods": ["track(id: x)"]}
+    assert "same" not in notes
+
+
+def test_disjoint_classes_that_nothing_tells_apart_are_told(database: str, tmp_path: Path) -> None:
+    facts = [("Keeper", 102), ("Keeper", 103), ("Keeper", 104), ("Goods", 105), ("Goods", 106), ("Goods", 107)]
+    rules, notes = proposed(database, tmp_path / "run", facts, more=DISJOINT)
+    assert rules == {"Keeper": ["party(id: x)"], "Goods": ["party(id: x)"]}
+    assert "Keeper gets the same things as Goods, and no code tells their examples apart: give more" in notes
+
+
+def test_counter_examples_leave_out_the_values_of_a_code(database: str, tmp_path: Path) -> None:
+    """Examples of three codes, and counter-examples of the fourth and of none."""
+    rules, _ = proposed(
+        database,
+        tmp_path / "run",
+        [("Risky", 1005), ("Risky", 1006), ("Risky", 1008)],
+        [("Risky", 1007), ("Risky", 1009)],
+    )
+    assert rules == {"Risky": ['track(id: x, hazard: c1), c1 <> "NO"']}
+
+
+def test_a_link_to_few_things_may_choose_where_counter_examples_ask_for_it(database: str, tmp_path: Path) -> None:
+    facts = [("Film", f"http://lab/film/{n}") for n in (1010, 1012, 1036)]
+    denied = [("Film", f"http://lab/film/{n}") for n in (1001, 1007, 1020)]
+    rules, _ = proposed(database, tmp_path / "run", facts, denied)
+    assert rules == {"Film": ['track(id: a, medium_id: 3), x = "http://lab/film/" ++ a']}
+
+
+def test_a_value_that_a_counter_example_denies_is_denied_in_all_rows(database: str, tmp_path: Path) -> None:
+    facts, denied = [("until", 104, "2020-04-14"), ("until", 108, "2020-04-18")], [("until", 103, "9999-12-31")]
+    rules, _ = proposed(database, tmp_path / "run", facts, denied)
+    assert rules == {"until": ["party(id: x, ended: y), y <> 9999-12-31"]}
