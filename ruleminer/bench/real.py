@@ -27,10 +27,10 @@ from ruleminer.bench.tables import Cell, Table
 from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit
 from ruleminer.dataset import read_dataset
 from ruleminer.errors import DatabaseError, InputError
-from ruleminer.problem.ontology import Ontology, read_ontology
+from ruleminer.problem.ontology import Ontology, Property, read_ontology
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
-from ruleminer.proposals.identity import entity_arguments, entity_key, spells_iri
+from ruleminer.proposals.identity import entity_arguments, entity_key, leads_to_entity, spells_iri
 from ruleminer.proposals.pool import Pool, dataset_pools
 from ruleminer.proposals.request import MIN_CONFIDENCE
 from ruleminer.proposals.stage import is_mapped
@@ -235,7 +235,12 @@ class Comparison:
     def published(self, rule: Rule) -> frozenset[Fact]:
         """The facts of a rule as its triples would tell them: an entity in its space, or a value."""
         entities = set(entity_arguments(self.ontology, rule, self.derivations.structure))
-        readers = [self._reader(rule, place, variable in entities) for place, variable in enumerate(rule.arguments)]
+        term = self.ontology.find(rule.predicate)
+        is_value = isinstance(term, Property) and not leads_to_entity(term, rule, self.derivations.structure)
+        readers = [
+            self._reader(rule, place, variable in entities and not (place == 1 and is_value))
+            for place, variable in enumerate(rule.arguments)
+        ]
         try:
             rows = self.derivations.derived(self._as_written(rule, entities))
         except DatabaseError:

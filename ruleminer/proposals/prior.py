@@ -166,7 +166,7 @@ class PriorOf:
         )
         unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
-        unnamed += len(rule.exclusions)
+        unnamed += len(rule.exclusions) + _relates_to_itself(term, rule)
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
@@ -334,6 +334,13 @@ def transformation_cost(part: Transformed) -> float:
 
 def _hold_a_key(columns: Set[str], table: Table) -> bool:
     return any(key and columns >= {*key} for key in (table.primary_key, *table.unique))
+
+
+def _relates_to_itself(term: OntologyTerm, rule: Rule) -> bool:
+    """Whether a rule relates each thing to itself: album 1 may be by artist 1 without being it."""
+    return (
+        not isinstance(term, OntologyClass) and term.kind is not PropertyKind.DATATYPE and len(set(rule.arguments)) == 1
+    )
 
 
 def _only_filled(rule: Rule) -> list[Place]:

@@ -1,0 +1,65 @@
+"""A thing whose own key is published as a value; but album 1 by artist 1 is not its artist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from rdflib import Graph
+
+from ruleminer import api
+from ruleminer.problem.ontology import Ontology, ontology_of
+from ruleminer.rules.printer import rule_text
+
+TURTLE = (
+    "@prefix : <http://lab#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+    "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :Album a owl:Class . :Artist a owl:Class . "
+    ":code a owl:DatatypeProperty . :by a owl:ObjectProperty ; rdfs:domain :Album ; rdfs:range :Artist ."
+)
+
+
+def ontology() -> Ontology:
+    return ontology_of(Graph().parse(data=TURTLE, format="turtle"))
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("keys") / "lab.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            """
+            CREATE TABLE artist (id INTEGER PRIMARY KEY, name VARCHAR);
+            CREATE TABLE album (id INTEGER PRIMARY KEY, title VARCHAR, artist_id INTEGER REFERENCES artist(id));
+            CREATE TABLE reagent (rcode VARCHAR PRIMARY KEY, label VARCHAR);
+            INSERT INTO artist SELECT i, 'artist ' || i FROM range(1, 41) r(i);
+            INSERT INTO album SELECT i, 'album ' || i, IF(i < 3, i, 1 + i % 40) FROM range(1, 61) r(i);
+            INSERT INTO reagent SELECT 'R' || i, 'reagent ' || i FROM range(1, 31) r(i);
+            """
+        )
+    return f"duckdb:///{path}"
+
+
+@pytest.mark.parametrize(
+    ("facts", "rule", "derives"),
+    [
+        ([("code", "R1", "R1"), ("code", "R7", "R7")], "code(x, x) <- reagent(rcode: x)", 30),
+        ([("code", "reagent 1", "R1"), ("code", "reagent:R7", "R7")], "code(x, x) <- reagent(rcode: x)", 30),
+        (
+            [("code", "http://lab/R1", "R1"), ("code", "http://lab/R7", "R7")],
+            'code(x, y) <- reagent(rcode: y), x = "http://lab/" ++ y',
+            30,
+        ),
+        ([("by", "1", "1"), ("by", "2", "2")], "by(x, y) <- album(id: x, artist_id: y)", 60),
+    ],
+)
+def test_a_key_may_be_a_value(
+    facts: list[tuple[str, ...]], rule: str, derives: int, database: str, tmp_path: Path
+) -> None:
+    api.extract(database, ontology(), facts, tmp_path / "run")
+    (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert [rule_text(rule) for rule in one.proposed_rules] == [rule]
+    assert one.derives == derives
+    if facts[0][0] == "code":
+        text = (tmp_path / "run/proposals/mapping.ttl").read_text("utf-8")
+        assert 'rr:column "\\"rcode\\"" ; rr:termType rr:Literal' in text
