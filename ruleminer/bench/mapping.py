@@ -36,9 +36,9 @@ from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import Scenario, all_facts, open_scenario, scenario_database
+from ruleminer.proposals.candidate_sets import candidate_sets
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import candidate_sets
 from ruleminer.proposals.ranking import Ranker
 from ruleminer.run import Run
 from ruleminer.scenarios.generate import generate_scenario

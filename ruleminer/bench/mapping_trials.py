@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ruleminer.problem.ontology import Ontology
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.decide import decide
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.guesses import guesses
 from ruleminer.proposals.hypotheses import World as Hypotheses
 from ruleminer.proposals.joint import Joint
 from ruleminer.proposals.measure import Measure, Scorer, asked_model
-from ruleminer.proposals.pool import GUESS, CandidateSet, Pool, pool_of, rule_pool
+from ruleminer.proposals.pool import GUESS, Pool, pool_of, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, voice
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Rule

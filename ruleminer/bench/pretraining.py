@@ -21,7 +21,7 @@ from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
 from ruleminer.learn.training import TrainResult, choose_device, train_run
-from ruleminer.proposals.pool import CandidateSet
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
 from ruleminer.run import Run

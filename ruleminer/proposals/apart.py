@@ -19,9 +19,10 @@ from itertools import combinations
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass
+from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.identity import Key, entity_key
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import Arguments, Pool
+from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.values import Rule
 from ruleminer.structure.structure import Structure
@@ -58,11 +59,11 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     again = measure.all_measured([pool for _, pool in contested])
     found: dict[str, Measured] = {}
     notes: list[str] = []
-    for (name, _), one in zip(contested, again, strict=True):
+    for (name, _), anew in zip(contested, again, strict=True):
         told = " and ".join(others[name][:3])
-        narrower = _narrower(one, rules[name], measure) if one is not None else []
-        if one is not None and narrower:
-            found[name] = one.only(narrower)
+        narrower = _narrower(anew, rules[name], measure) if anew is not None else []
+        if anew is not None and narrower:
+            found[name] = anew.only(narrower)
             columns = " and ".join(_conditions(found[name].pool.rules[0], rules[name]))
             notes.append(f"{name}: {columns} tells its examples from those of {told}, which would have the same rows")
         else:

@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ruleminer.dataset import Dataset
+from ruleminer.proposals.candidate_sets import Arguments, CandidateSet, Known, Spaces, candidate_sets
 from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.one_spelling import in_one_spelling
 from ruleminer.rules.body import Body
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Rule
 from ruleminer.structure.structure import Structure
 
 Bools = NDArray[np.bool_]
-Arguments = tuple[str, ...]
-Spaces = tuple[Place | None, ...]
-"""Of each argument of a fact: the key that it is a value of, if that is known; actor 105 is not customer 105."""
-
 EXTRACTED, MODEL, REFINED, GUESS, IMPLIED = "extraction", "model", "refinement", "guess", "other terms"
 
 
@@ -53,15 +51,6 @@ class Pool:
             covers=self.covers[list(keep)],
             hits=self.hits[list(keep)],
         )
-
-
-@dataclass(frozen=True)
-class CandidateSet:
-    """A fact and the rules that derive it, without their heads: those are whatever predicate it is an example of."""
-
-    arguments: Arguments
-    bodies: tuple[Body, ...]
-    spaces: Spaces = ()
 
 
 def pool_of(
@@ -101,40 +90,18 @@ def _spaces(facts: Sequence[CandidateSet]) -> tuple[Spaces, ...]:
     return tuple(one.spaces for one in facts) if any(any(one.spaces) for one in facts) else ()
 
 
-@dataclass(frozen=True)
-class Known:
-    """The facts of a predicate in a dataset."""
-
-    positives: list[CandidateSet]
-    negatives: list[CandidateSet]
-    drawn: list[bool]  # of the negatives
-
-
 def dataset_pools(dataset: Dataset) -> dict[str, Pool]:
     """The pools of all predicates of a dataset."""
     return {
-        predicate: pool_of(predicate, known.positives, known.negatives, known.drawn)
-        for predicate, known in candidate_sets(dataset).items()
-        if known.positives
+        predicate: _pool(predicate, known) for predicate, known in candidate_sets(dataset).items() if known.positives
     }
 
 
-def candidate_sets(dataset: Dataset) -> dict[str, Known]:
-    """The facts of a dataset with their candidates, by predicate; rules that derive no positive compete for nothing."""
-    facts = list(dataset.facts_with_rules())
-    competing = {number for fact in facts if fact.positive for number in fact.rules}
-    bodies = dataset.bodies(competing)
-    sides: dict[str, Known] = {}
-    for fact in facts:
-        own = tuple(bodies[number] for number in fact.rules if number in competing)
-        candidates = CandidateSet(fact.arguments, own, fact.spaces)
-        known = sides.setdefault(fact.predicate, Known([], [], []))
-        if fact.positive:
-            known.positives.append(candidates)
-        else:
-            known.negatives.append(candidates)
-            known.drawn.append(fact.drawn)
-    return dict(sorted(sides.items()))
+def _pool(predicate: str, known: Known) -> Pool:
+    """The pool of a predicate's facts, in one spelling: keys as IRIs where some are."""
+    positives = {one.arguments: one for one in in_one_spelling(known.positives, known.positives)}
+    negatives = in_one_spelling(known.positives, known.negatives)
+    return pool_of(predicate, list(positives.values()), negatives, known.drawn)
 
 
 def with_rules(

@@ -154,7 +154,7 @@ def _contested(measured: Measured, order: Sequence[int]) -> list[int]:
     """Of the rules that derive as many examples as any, and counter-examples that somebody gave: the likeliest."""
     pool = measured.pool
     derived = pool.covers.sum(axis=1)
-    hit = pool.hits[:, ~pool.drawn].any(axis=1)
+    hit: Bools = np.asarray(pool.hits[:, ~pool.drawn].any(axis=1))
     wide = [i for i in order if hit[i] and derived[i] == derived.max(initial=0)]
     return sorted(wide, key=lambda i: (not measured.priors[i].whole, order.index(i)))[:_BASES]
 

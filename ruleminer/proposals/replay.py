@@ -18,11 +18,12 @@ import numpy as np
 from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
 from ruleminer.proposals.answers import Answers
+from ruleminer.proposals.candidate_sets import Spaces
 from ruleminer.proposals.decide import Decision, decide
 from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.implied_choice import ImpliedChoice
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import Bools, Pool, Spaces, rule_pool
+from ruleminer.proposals.pool import Bools, Pool, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text

@@ -13,9 +13,9 @@ from ruleminer.bench.catalogue import BENCHES
 from ruleminer.bench.mapping_trials import COVERAGE, EVIDENCE, Contender, ExamplesByTerm, Trials, World
 from ruleminer.bench.units import BenchOptions
 from ruleminer.learn.scoring import Fact
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import CandidateSet
 from ruleminer.proposals.prior import Prior, PriorOf
 from ruleminer.proposals.ranking import Ranker
 from ruleminer.rules.body import Body

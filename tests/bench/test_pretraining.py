@@ -11,7 +11,7 @@ from ruleminer.dataset import Dataset, read_dataset
 from ruleminer.learn import training
 from ruleminer.learn.options import TrainOptions
 from ruleminer.learn.scoring import RuleScorer
-from ruleminer.proposals.pool import CandidateSet
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
 from ruleminer.run import Run

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from ruleminer.problem.ontology import Ontology, Property, PropertyKind
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.decide import Decision, _sure, _turned, decide
 from ruleminer.proposals.joint import Belief
-from ruleminer.proposals.pool import CandidateSet, pool_of
+from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.prior import Prior, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body

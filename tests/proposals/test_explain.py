@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import duckdb
 import pytest
 
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.decide import decide
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.explain import explain
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import CandidateSet, pool_of
+from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.proposal import Calibration, Proposal
 from ruleminer.proposals.ranking import Ranker

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruleminer import api
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.fixed_text import Named, named_values
-from ruleminer.proposals.pool import CandidateSet, Pool, pool_of
+from ruleminer.proposals.pool import Pool, pool_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule, parse_rules
 from ruleminer.rules.printer import rule_text

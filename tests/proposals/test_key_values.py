@@ -1,4 +1,4 @@
-"""A thing whose own key is published as a value; but album 1 by artist 1 is not its artist."""
+"""Keys as values, and keys beside IRIs: album 1 by artist 1 is not its artist, but it is the thing of its IRI."""
 
 from __future__ import annotations
 
@@ -63,3 +63,20 @@ def test_a_key_may_be_a_value(
     if facts[0][0] == "code":
         text = (tmp_path / "run/proposals/mapping.ttl").read_text("utf-8")
         assert 'rr:column "\\"rcode\\"" ; rr:termType rr:Literal' in text
+
+
+def test_keys_names_and_iris_of_one_kind_give_one_rule(database: str, tmp_path: Path) -> None:
+    """Before, all was derived twice: by key and by IRI."""
+    facts = [("Artist", "1"), ("Artist", "artist 9"), ("Artist", "http://my.org/a/5"), ("Artist", "http://my.org/a/7")]
+    facts += [("by", "http://my.org/d/5", "http://my.org/a/6"), ("by", "9", "10"), ("by", "http://my.org/d/11", "12")]
+    facts += [("code", "http://my.org/r/R1", "reagent 1"), ("code", "R2", "reagent 2")]
+    api.extract(database, ontology(), facts, tmp_path / "run")
+    found = {one.predicate: one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives}
+    assert {name: ([rule_text(rule) for rule in one.proposed_rules], one.derived) for name, one in found.items()} == {
+        "Artist": (['Artist(x) <- artist(id: a), x = "http://my.org/a/" ++ a'], 4),
+        "by": (
+            ['by(x, y) <- album(id: a, artist_id: b), x = "http://my.org/d/" ++ a, y = "http://my.org/a/" ++ b'],
+            3,
+        ),
+        "code": (['code(x, y) <- reagent(rcode: a, label: y), x = "http://my.org/r/" ++ a'], 2),
+    }

@@ -14,6 +14,7 @@ import pytest
 from ruleminer.dataset import read_dataset
 from ruleminer.learn.scoring import Fact
 from ruleminer.problem.ontology import Property, PropertyKind
+from ruleminer.proposals.candidate_sets import CandidateSet, candidate_sets
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import (
@@ -21,9 +22,7 @@ from ruleminer.proposals.pool import (
     GUESS,
     MODEL,
     REFINED,
-    CandidateSet,
     Pool,
-    candidate_sets,
     dataset_pools,
     pool_of,
     rule_pool,

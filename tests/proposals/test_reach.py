@@ -8,9 +8,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import CandidateSet, pool_of
+from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.proposals.reach import End, ends_of, known_share
 from ruleminer.rules.body import Body

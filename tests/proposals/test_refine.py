@@ -10,9 +10,10 @@ import pytest
 from rdflib import Graph
 
 from ruleminer.problem.ontology import Ontology, ontology_of
+from ruleminer.proposals.candidate_sets import CandidateSet
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
-from ruleminer.proposals.pool import REFINED, CandidateSet, pool_of
+from ruleminer.proposals.pool import REFINED, pool_of
 from ruleminer.proposals.ranking import Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass
-from ruleminer.proposals.pool import CandidateSet, pool_of
+from ruleminer.proposals.candidate_sets import CandidateSet
+from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.prior import Prior
 from ruleminer.proposals.ranking import Measured
 from ruleminer.proposals.unions import UnionSize

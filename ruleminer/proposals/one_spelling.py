@@ -1,0 +1,102 @@
+"""One spelling for the examples of a term: where some are IRIs and some keys, the keys become IRIs like those.
+
+`MusicAlbum,1` and `MusicAlbum,http://my.org/album/5` are of one kind if one rule derives both but for the spelling:
+
+    MusicAlbum(x) <- album(id: x)
+    MusicAlbum(x) <- album(id: a), x = "http://my.org/album/" ++ a
+
+Else each would be the part of a union that derives everything twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ruleminer.proposals.candidate_sets import Arguments, CandidateSet
+from ruleminer.rules.body import Body
+from ruleminer.rules.canonical import canonical
+from ruleminer.rules.mapping import is_absolute
+from ruleminer.rules.transformations import transformed
+from ruleminer.rules.values import Concat, Rule, Transformed, Variable
+
+_VALUE = Variable("a")
+
+
+def in_one_spelling(positives: Sequence[CandidateSet], facts: Sequence[CandidateSet]) -> list[CandidateSet]:
+    """Some facts of a term with IRIs in place of keys, where its positives show rules that differ in that alone."""
+    forms = Counter(body for fact in positives if any(map(_is_iri, fact.arguments)) for body in fact.bodies)
+    spelt = {body: concats for body in forms if (concats := _spelt_ends(body.rule))}
+    if not spelt:
+        return list(facts)
+    votes: Counter[tuple[tuple[int, Concat], ...]] = Counter()
+    for body, concats in spelt.items():
+        votes[tuple(concats.items())] += forms[body]
+    return [_respelt(fact, spelt, votes) if not all(map(_is_iri, fact.arguments)) else fact for fact in facts]
+
+
+def _is_iri(text: str) -> bool:
+    return "://" in text
+
+
+def _spelt_ends(rule: Rule) -> dict[int, Concat]:
+    """The arguments that are IRIs put together of one column, by place."""
+    found: dict[int, Concat] = {}
+    for place, argument in enumerate(rule.arguments):
+        concat = rule.definition_of(argument)
+        first = concat.parts[0] if concat and concat.parts else None
+        if concat is not None and isinstance(first, str) and is_absolute(first) and len(concat.variables) == 1:
+            found[place] = Concat(tuple(_anonymous(part) for part in concat.parts))
+    return found
+
+
+def _anonymous(part: str | Variable | Transformed) -> str | Variable | Transformed:
+    if isinstance(part, str):
+        return part
+    return replace(part, variable=_VALUE) if isinstance(part, Transformed) else _VALUE
+
+
+def _respelt(
+    fact: CandidateSet,
+    spelt: Mapping[Body, Mapping[int, Concat]],
+    votes: Mapping[tuple[tuple[int, Concat], ...], int],
+) -> CandidateSet:
+    """The fact with IRIs in place of the keys that most rules with IRIs know of it; itself, if none does."""
+    own = {canonical(body.rule): body for body in fact.bodies}
+    ways: dict[Arguments, list[Body]] = {}
+    weight: Counter[Arguments] = Counter()
+    for body, concats in spelt.items():
+        plain = [place for place in concats if place < len(fact.arguments) and not _is_iri(fact.arguments[place])]
+        if plain and canonical(_as_keys(body.rule, plain)) in own:
+            arguments = tuple(
+                _written(concats[place], text) if place in plain else text for place, text in enumerate(fact.arguments)
+            )
+            ways.setdefault(arguments, []).append(body)
+            weight[arguments] = max(weight[arguments], votes[tuple(concats.items())])
+    if not ways:
+        return fact
+    arguments = max(ways, key=lambda one: (weight[one], len(ways[one]), one))
+    changed = {place for place, text in enumerate(arguments) if text != fact.arguments[place]}
+    spaces = tuple(None if place in changed else space for place, space in enumerate(fact.spaces))
+    return CandidateSet(arguments, tuple(ways[arguments]), spaces)
+
+
+def _as_keys(rule: Rule, places: Sequence[int]) -> Rule:
+    """The rule with the columns of some arguments in place of their IRIs."""
+    arguments = list(rule.arguments)
+    left = set(rule.arguments)
+    for place in places:
+        left.discard(arguments[place])
+        arguments[place] = rule.variables_of(arguments[place])[0]
+    kept = tuple((variable, concat) for variable, concat in rule.definitions if variable in left)
+    return replace(rule, arguments=tuple(arguments), definitions=kept)
+
+
+def _written(concat: Concat, key: str) -> str:
+    def part_text(part: str | Variable | Transformed) -> str:
+        if isinstance(part, str):
+            return part
+        return str(transformed(part, key)) if isinstance(part, Transformed) else key
+
+    return "".join(map(part_text, concat.parts))
