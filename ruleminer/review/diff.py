@@ -19,7 +19,9 @@ from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
 from ruleminer.sources.database import Database
+from ruleminer.validation.iri_forms import changed_forms
 from ruleminer.validation.r2rml import read_r2rml
+from ruleminer.validation.r2rml_values import R2RMLMapping
 
 _SAMPLE = 5
 
@@ -85,11 +87,21 @@ def _of_r2rml(path: Path, database: Database | None) -> Started:
     return read_start(path, terms, database.schema, database.dialect.name)
 
 
+def _r2rml_of(place: Path) -> R2RMLMapping | None:
+    """The R2RML document of a mapping, which tells its IRIs: of a run, a folder of proposals, or the file itself."""
+    files = [place, Run(place).proposals / "mapping.ttl", place / "mapping.ttl"]
+    path = next((one for one in files if one.is_file() and one.suffix.lower() in RDF_SUFFIXES), None)
+    return None if path is None else read_r2rml(path)
+
+
 def mapping_difference(before: Path, after: Path, database: Database | None = None) -> MappingDifference:
     """What the second mapping has that the first has not, and the other way round."""
     notes: list[str] = []
     unread: set[str] = set()
     old, new = (mapping_rules(place, database, notes, unread) for place in (before, after))
+    documents = [_r2rml_of(place) for place in (before, after)]
+    if documents[0] is not None and documents[1] is not None:
+        notes += changed_forms(documents[0], documents[1])
     derivations: Derivations | None = None
     terms = []
     same = 0

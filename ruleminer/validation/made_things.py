@@ -14,8 +14,10 @@ from urllib.parse import unquote
 
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database
+from ruleminer.structure.profile import Profile
 from ruleminer.structure.spaces import compound_root
 from ruleminer.structure.structure import Structure
+from ruleminer.validation.iri_forms import clashes
 from ruleminer.validation.r2rml_values import LogicalTable, R2RMLMapping, RefObject, TermMap, TermType, TriplesMap
 from ruleminer.validation.scoring import comparable
 from ruleminer.validation.term_origins import Origins, TermOrigins
@@ -90,6 +92,7 @@ class MadeThings:
 
     def __init__(self, mapping: R2RMLMapping, database: Database, structure: Structure | None) -> None:
         self._mapping, self._structure = mapping, structure
+        self._declared = structure or Structure(database.schema, Profile({}))
         self._origins = TermOrigins(database)
         self._subjects: dict[str, IriMaker | None] = {}
         self._objects: dict[tuple[str, str], tuple[IriMaker, ...]] = {}
@@ -125,6 +128,17 @@ class MadeThings:
                     if set(order) == {place.column for place in places}:
                         ranked = sorted(zip(places, values, strict=True), key=lambda pair: order[pair[0].column])
                         yield "/".join(key_text(value) for _, value in ranked)
+
+    def clashes(self) -> list[str]:
+        """Things with several IRIs, and IRIs that name things of several kinds, in a line each."""
+        objects = (maker for some in self._objects.values() for maker in some)
+        forms: dict[str, dict[str, None]] = {}
+        for maker in (*filter(None, self._subjects.values()), *objects):
+            form = "".join("{}" if part is None else part for part in maker.form)
+            for places in product(*maker.origins) if form else ():
+                kind = ", ".join(sorted(".".join(place) for place in _roots(places, self._declared)))
+                forms.setdefault(kind, {})[form] = None
+        return list(clashes(forms))
 
     def is_unknown(self, maker: IriMaker) -> bool:
         """Whether nothing tells which kind of thing is made."""

@@ -112,7 +112,7 @@ def check_facts(
         shown, tables = database.safe_url, database.schema
     if len(tally.problems) == len(document.maps):
         raise InputError(tally.problems[0])
-    notes = (*read.notes, *learnt, *tally.problems, *wanted.notes(facts, tables))
+    notes = (*read.notes, *learnt, *tally.problems, *made.clashes(), *wanted.notes(facts, tables))
     return FactCheck(str(mapping), shown, reasoning, tuple(wanted.checks(facts)), notes)
 
 

@@ -80,3 +80,20 @@ def test_blanks_that_fill_up_a_code_are_no_difference(run: Cli, tmp_path: Path) 
     (tmp_path / "two.rules").write_text('A(x) <- t(id: x, grade: "AA")\n')
     [told] = json.loads(run("diff", "one.rules", "two.rules", "--db", "d.duckdb", "--json").out)["terms"]
     assert (told["gained"], told["lost"]) == (10, 10)
+
+
+def test_other_iris_for_the_same_things_are_told(run: Cli, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, up INTEGER)")
+        connection.execute("INSERT INTO t SELECT i, i // 2 FROM range(20) r(i)")
+    document = (
+        "@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://x/#> .\n"
+        '<#t> rr:logicalTable [ rr:tableName "t" ] ; rr:subjectMap [ rr:template "http://x/t/{id}" ; rr:class :A ] ;\n'
+        '  rr:predicateObjectMap [ rr:predicate :under ; rr:objectMap [ rr:template "http://x/t/{up}" ] ] .\n'
+    )
+    (tmp_path / "one.ttl").write_text(document)
+    (tmp_path / "two.ttl").write_text(document.replace("http://x/t/{id}", "http://x/u/{id}"))
+    told = json.loads(run("diff", "one.ttl", "two.ttl", "--db", "d.duckdb", "--json").out)
+    assert (told["same"], told["terms"]) == (2, [])
+    assert told["notes"] == ["A and under: other IRIs, http://x/t/{} before and http://x/u/{} after"]
+    assert json.loads(run("diff", "one.ttl", "one.ttl", "--db", "d.duckdb", "--json").out)["notes"] == []

@@ -145,6 +145,22 @@ def test_things_of_another_table_are_others_though_their_keys_and_iris_are_alike
     assert told["predicates"][0]["things"] == ["orders.id"]  # a bare key tells no table: this is what was looked at
 
 
+@pytest.mark.parametrize("facts", ["Customer,1,\nOrder,7,\nby,7,1\n", "Customer,Bob,\nOrder,orders:7,\n"])
+def test_iris_that_do_not_meet_or_that_two_kinds_share_are_told(facts: str, run: Run, shop: Path) -> None:
+    asked = words(shop, f"predicate,arg1,arg2\n{facts}")
+    assert json.loads(run(*asked, "--json").out)["notes"] == []
+    clash = MAPPING.replace("http://e.x/o/{id}", "http://e.x/c/{id}").replace(
+        "http://e.x/c/{customer}", "http://e.x/d/{customer}"
+    )
+    (shop / "mapping.ttl").write_text(clash, "utf-8")
+    told = run(*asked, "--json")
+    assert told.code == 0  # each fact is derived, by its key
+    assert json.loads(told.out)["notes"] == [
+        "things of customer.id have several IRIs, which nothing joins: http://e.x/c/{} and http://e.x/d/{}",
+        "http://e.x/c/{} names things of customer.id and orders.id, which would be taken for the same",
+    ]
+
+
 def words(shop: Path, facts: str) -> tuple[str, ...]:
     (shop / "facts.csv").write_text(facts, "utf-8")
     return (*("validate", "--mapping", "mapping.ttl", "--examples", "facts.csv"), "--ontology", "shop.ttl", "--db",
