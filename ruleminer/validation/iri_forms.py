@@ -54,9 +54,9 @@ def clashes(forms: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
             kinds.setdefault(form, []).append(kind)
         if len(some) > 1:
             yield f"things of {kind} have several IRIs, which nothing joins: {_several(sorted(some))}"
-    for form, some in sorted(kinds.items()):
-        if len(some) > 1:
-            yield f"{form} names things of {_several(sorted(some))}, which would be taken for the same"
+    for form, named in sorted(kinds.items()):
+        if len(named) > 1:
+            yield f"{form} names things of {_several(sorted(named))}, which would be taken for the same"
 
 
 def _several(names: list[str]) -> str:
