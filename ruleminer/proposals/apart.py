@@ -4,7 +4,8 @@ Sub-kinds are told by a code, and often by none that is called like them: two ex
 whole table. But nothing is of two classes that are declared disjoint; and of two kinds of one class, beside each other
 in the ontology, nobody means the very same rows. So where the best rules of two such classes take the same things, each
 is measured again with the other's examples as counter-examples. What comes out is taken if it narrows the same rows to
-all examples of its own and none of the other's; else all stays as it was, and is told.
+all examples of its own and none of the other's; else all stays as it was, and is told. Of classes that nobody declares
+disjoint more is asked: one value of a code for all examples, and of the same code, if one chooses the other's rows.
 
 Numbers stand in every table: an example of one class is held against another only if the best rules of both take their
 things from one key.
@@ -12,7 +13,7 @@ things from one key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -24,7 +25,7 @@ from ruleminer.proposals.identity import Key, entity_key
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.rules.values import Rule
+from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
 _MOST = 20  # examples of one class that are held against another
@@ -62,6 +63,9 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     for (name, _), anew in zip(contested, again, strict=True):
         told = " and ".join(others[name][:3])
         narrower = _narrower(anew, rules[name], measure) if anew is not None else []
+        if anew is not None and not _is_disjoint(name, others[name], ontology):
+            codes = {code for other in others[name] for code in _codes(rules[other])}
+            narrower = [i for i in narrower if _chooses_a_kind(anew.pool.rules[i], codes)]
         if anew is not None and narrower:
             found[name] = anew.only(narrower)
             columns = " and ".join(_conditions(found[name].pool.rules[0], rules[name]))
@@ -88,6 +92,11 @@ def _are_apart(one: str, other: str, rules: Mapping[str, Rule], ontology: Ontolo
         return True
     nested = _is_within(rules[one], rules[other]) or _is_within(rules[other], rules[one])
     return nested and _are_kinds_of_one(first.iri, second.iri, ontology)
+
+
+def _is_disjoint(name: str, others: Sequence[str], ontology: Ontology) -> bool:
+    iri = ontology.find(name).iri
+    return any(ontology.are_disjoint(iri, ontology.find(other).iri) for other in others)
 
 
 def _are_kinds_of_one(first: str, second: str, ontology: Ontology) -> bool:
@@ -150,6 +159,16 @@ def _is_within(rule: Rule, other: Rule) -> bool:
         atom.table == wider.table and {name for name, _ in atom.columns} >= {name for name, _ in wider.columns}
         for atom, wider in zip(rule.body, other.body, strict=True)
     )
+
+
+def _codes(rule: Rule) -> set[Place]:
+    return {position.place for position, _ in rule.constants}
+
+
+def _chooses_a_kind(rule: Rule, codes: Set[Place]) -> bool:
+    """Whether a rule chooses rows by the value of one of these codes, or of any if there are none."""
+    own = _codes(rule)
+    return bool(own & codes if codes else own) and not rule.exclusions
 
 
 def _conditions(rule: Rule, before: Rule) -> list[str]:
