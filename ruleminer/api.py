@@ -100,6 +100,7 @@ def extract(
             structure=learnt,
             ontology=terms,
             provenance=provenance(read),
+            lines=read.lines,
             force=force,
             progress=progress,
         )

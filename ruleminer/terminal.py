@@ -251,7 +251,7 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
     lines = [f"no rule: {_gap(gap)}" for gap in wrong[:_WRONG]]
     if len(wrong) > _WRONG:
         lines.append(f"no rule: for {len(wrong) - _WRONG} more reasons; ruleminer dataset show has them")
-    lines += told_contradictions(summary.manifest.get("contradictory", {}))
+    lines += told_contradictions(summary.manifest)
     for one in summary.manifest.get("entities", ()):
         place = ("first", "second")[one["argument"] - 1]
         lines.append(
@@ -277,7 +277,8 @@ def _gap(gap: Gap) -> str:
     """An example without a rule, and how many more are like it."""
     more = f", and {gap.facts - 1:,} more examples so" if gap.facts > 1 else ""
     which = "" if gap.example == gap.fact else f": {gap.example}"
-    return f"{gap.predicate}({gap.fact}): {gap.reason}{which}{more}"
+    where = f"{gap.where}: " if gap.where else ""
+    return f"{where}{gap.predicate}({gap.fact}): {gap.reason}{which}{more}"
 
 
 def tell_examples(examples: Examples) -> None:
@@ -474,7 +475,9 @@ def delivery_lines(delivery: Delivery) -> list[str]:
             "how sure is not told: too few examples to hide some and try the choice on them (ten of a term do)"
         )
     lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
-    lines += [f"not proposed: {p.predicate}, for {p.reason}" for p in lost[:5]]
+    for p in lost[:5]:
+        told_as = "drafted, and not by its examples" if p.predicate in delivery.mapped else "not proposed"
+        lines.append(f"{told_as}: {p.predicate}, for {p.reason}")
     lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []
     lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
     return lines

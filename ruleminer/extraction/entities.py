@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from ruleminer.errors import InputError
 from ruleminer.extraction.entity_names import Choice, Names, rows_with_keys
 from ruleminer.extraction.table_keys import key_of, may_be_name, no_key, of_table
+from ruleminer.problem.facts import FactKey, fact_keys
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
 from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.values import Place
@@ -112,11 +113,19 @@ def with_spaces(facts: pa.Table) -> pa.Table:
     return facts
 
 
-def read_entities(facts: pa.Table, structure: Structure, database: Database, ontology: Ontology | None) -> Entities:
+def read_entities(
+    facts: pa.Table,
+    structure: Structure,
+    database: Database,
+    ontology: Ontology | None,
+    lines: Mapping[FactKey, str] | None = None,
+) -> Entities:
     """The facts with keys in place of `table:key` and of names, and how names were read.
 
-    A counter-example by a name that several rows of the likeliest table have is one for each of them.
+    A counter-example by a name that several rows of the likeliest table have is one for each of them. `lines` tell
+    where facts stand, for what is wrong with them.
     """
+    given = facts
     facts = with_spaces(facts)
     schema = structure.schema
     numbers = {place: number for number, space in enumerate(structure.spaces) for place in space.places}
@@ -131,7 +140,7 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
             if ontology is not None and may_be_name(choice, told[0]):
                 asked.append((row, position, text, choice))
             elif not choice.columns:
-                raise InputError(no_key(text, *told))
+                raise InputError(_where(given, row, lines) + no_key(text, *told))
             if len(choice.columns) < 2:
                 tables.setdefault((predicate, position), Counter())[choice.table] += 1
         elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
@@ -144,7 +153,7 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
             choices.setdefault(row, {})[position] = text, found
             del keyed[row, position]
         elif not choice.columns:
-            raise InputError(no_key(text, schema.table(choice.table), choice.key))
+            raise InputError(_where(given, row, lines) + no_key(text, schema.table(choice.table), choice.key))
     for (predicate, position), rows in sorted(waiting.items()):
         read_as = names.read(predicate, [text for _, text in rows], tables.get((predicate, position), Counter()))
         if position == 2:
@@ -178,6 +187,12 @@ def read_entities(facts: pa.Table, structure: Structure, database: Database, ont
         facts = _as_iris(facts, position, {row for row in several if positive[row]})
     hints = names.folded | _absent(keyed.values(), structure, database)
     return Entities(facts, others, named, keyed, hints)
+
+
+def _where(facts: pa.Table, row: int, lines: Mapping[FactKey, str] | None) -> str:
+    """Where an example stands, before what is wrong with it; nothing if nobody knows."""
+    place = (lines or {}).get(next(fact_keys(facts.slice(row, 1))))
+    return f"{place}: " if place else ""
 
 
 def _absent(keyed: Iterable[Choice], structure: Structure, database: Database) -> dict[str, str]:

@@ -41,6 +41,7 @@ from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
 from ruleminer.extraction.unexplained import explain_gaps
+from ruleminer.problem.facts import FactKey, fact_keys
 from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.templates import Template
@@ -94,6 +95,7 @@ class ExtractOptions:
 DEFAULTS = ExtractOptions()
 _AGAIN = 0.05  # seconds between interruptions of a search whose time is over
 _HASHED = 100_000  # examples
+_MOST_TOLD = 1000  # facts with a fault of which it is told where they stand
 COMMON_ROWS = 1000  # rows of a column from which a value is not looked for in it
 
 
@@ -107,6 +109,7 @@ def extract(
     structure: Structure | None = None,
     ontology: Ontology | None = None,
     provenance: Mapping[str, Any] | None = None,
+    lines: Mapping[FactKey, str] | None = None,
     force: bool = False,
     progress: Progress = silent,
 ) -> Path:
@@ -129,7 +132,8 @@ def extract(
     if structure is None:
         with _timed(times, "structure"), database.memory_limit(options.bytes_of_source):
             structure = learn_structure(database, draw=options.draw, progress=progress)
-    entities = read_entities(examples, structure, database, ontology)
+    entities = read_entities(examples, structure, database, ontology, lines)
+    lines = _lines_as_read(examples, entities.facts, lines)
     examples = entities.facts
     contradictory = contradictions(examples)
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
@@ -184,6 +188,7 @@ def extract(
                 "rows_fetched": count_fetched(work),
                 **entities.told(chosen_readings(work)),
                 **({"contradictory": contradictory} if contradictory else {}),
+                **({"lines": _lines_at_fault(work, contradictory, lines)} if lines else {}),
                 "common_values": common_places(work),
                 "cut_searches": cut_searches(work, templates),
                 "versions": {
@@ -206,6 +211,32 @@ def extract(
                 raise
         _forget_work(run)
         return folder
+
+
+def _lines_as_read(given: pa.Table, read: pa.Table, lines: Mapping[FactKey, str] | None) -> dict[FactKey, str]:
+    """Where facts stand, by what they are read as."""
+    if not lines:
+        return {}
+    pairs = zip(fact_keys(read.slice(0, given.num_rows)), fact_keys(given), strict=True)
+    return {own: lines[asked] for own, asked in pairs if asked in lines}
+
+
+def _lines_at_fault(
+    work: duckdb.DuckDBPyConnection, contradictory: Mapping[str, list[list[str]]], lines: Mapping[FactKey, str]
+) -> dict[str, str]:
+    """Where the facts stand that have no rule, by their numbers, or that contradict each other, by their texts."""
+    rows = work.execute(
+        f"""SELECT fact, predicate, arg1, arg2, positive FROM unexplained JOIN fact USING (fact)
+            WHERE positive ORDER BY fact LIMIT {_MOST_TOLD}"""
+    ).fetchall()
+    found = {str(number): lines[key] for number, *rest in rows if (key := tuple(rest)) in lines}
+    for predicate, facts in contradictory.items():
+        for arguments in facts[:_MOST_TOLD]:
+            first, second = (*arguments, None)[:2]
+            places = [lines.get((predicate, str(first), second, positive)) for positive in (True, False)]
+            if told := " and ".join(place for place in places if place):
+                found[f"{predicate}({', '.join(arguments)})"] = told
+    return found
 
 
 def contradictions(examples: pa.Table) -> dict[str, list[list[str]]]:

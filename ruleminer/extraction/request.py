@@ -104,6 +104,7 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
             structure=structure,
             ontology=ontology,
             provenance=provenance(examples, request.scenario, recipe),
+            lines=examples.lines,
             force=request.force,
             progress=progress,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ class Gap:
     reason: str
     example: str
     fact: str = ""  # the arguments of that one
+    where: str = ""  # the file and the line of that one, if they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +114,13 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
             SELECT predicate, positive, count(*), reason,
                    min(CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END),
                    min_by(concat_ws(', ', told1, told2),
-                          CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END)
+                          CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END),
+                   min_by(fact, CASE pos WHEN 1 THEN told1 WHEN 2 THEN told2 ELSE concat_ws(', ', told1, told2) END)
             FROM unexplained JOIN facts USING (fact) GROUP BY predicate, positive, reason
             ORDER BY positive DESC, predicate, reason
             """
         ).fetchall()
+    lines = dataset.manifest.get("lines", {})
     return DatasetSummary(
         dataset.facts.num_rows,
         dataset.rules.num_rows,
@@ -126,7 +129,7 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
             PredicateSummary(name, positives, negatives, sampled, least, median, most, tuple(shared.get(name, ())))
             for name, positives, negatives, sampled, least, median, most in counts
         ),
-        tuple(Gap(*gap) for gap in gaps),
+        tuple(replace(Gap(*gap), where=lines.get(str(number), "")) for *gap, number in gaps),
         dict(dataset.manifest),
         read_times(dataset.folder),
     )
@@ -135,13 +138,17 @@ def summarise(run: RunLike, most_rules: int = 3) -> DatasetSummary:
 _DOUBTFUL, _OTHERS = 5, 3  # names that are told, and what else each could be
 
 
-def told_contradictions(facts: Mapping[str, Sequence[Sequence[str]]]) -> list[str]:
+def told_contradictions(manifest: Mapping[str, Any]) -> list[str]:
     """The facts that hold by one example and do not by another, by predicate, for people."""
-    return [
-        f"{name}({', '.join(both[0])}) holds by one of your examples and does not by another"
-        + (f", and so do {len(both) - 1:,} more" if len(both) > 1 else "")
-        for name, both in facts.items()
-    ]
+    facts: Mapping[str, Sequence[Sequence[str]]] = manifest.get("contradictory", {})
+    lines: Mapping[str, str] = manifest.get("lines", {})
+    told = []
+    for name, both in facts.items():
+        fact = f"{name}({', '.join(both[0])})"
+        where = f" ({lines[fact]})" if fact in lines else ""
+        more = f", and so do {len(both) - 1:,} more" if len(both) > 1 else ""
+        told.append(f"{fact} holds by one of your examples and does not by another{where}{more}")
+    return told
 
 
 def doubtful_names(manifest: Mapping[str, Any]) -> list[str]:

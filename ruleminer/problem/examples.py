@@ -9,8 +9,8 @@ examples, too.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -27,7 +27,7 @@ from ruleminer.problem.fact_tables import (
     table_facts,
     table_of,
 )
-from ruleminer.problem.facts import Fact, fact_table, united
+from ruleminer.problem.facts import Fact, FactKey, fact_table, united
 from ruleminer.problem.ontology import Ontology, OntologyTerm, arity
 from ruleminer.problem.pair_facts import PairReport, facts_from_pairs
 from ruleminer.problem.pairs import SUFFIX, QueryPair, read_pair, read_pairs
@@ -37,6 +37,7 @@ from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database
 
 _BATCH = 65_536
+_MOST_LINES = 10_000  # facts of which it is known where they stand
 TABLE_SUFFIXES = (".csv", ".parquet")
 
 
@@ -47,6 +48,7 @@ class Examples:
     facts: pa.Table
     pairs: tuple[PairReport, ...] = ()
     notes: tuple[str, ...] = ()
+    lines: Mapping[FactKey, str] = field(default_factory=dict)  # of facts from CSV: the file and the line
 
 
 def example_sources(given: object) -> tuple[Path | pa.Table, ...]:
@@ -68,6 +70,7 @@ def read_examples(
     tables: list[pa.Table] = []
     notes: list[str] = []
     pairs: list[QueryPair] = []
+    lines: dict[FactKey, str] = {}
     for one in given:
         if isinstance(one, pa.Table):
             tables.append(table_facts(one, ontology, "examples"))
@@ -80,7 +83,7 @@ def read_examples(
         elif is_decisions_file(path):
             tables.append(fact_table(decided_facts(path, ontology)))
         elif path.suffix.lower() in TABLE_SUFFIXES:
-            tables.append(read_fact_file(path, ontology))
+            tables.append(read_fact_file(path, ontology, lines))
         elif path.suffix.lower() in RDF_SUFFIXES:
             facts, skipped = read_rdf_facts(path, ontology)
             tables.append(facts)
@@ -97,27 +100,33 @@ def read_examples(
         if not tables:
             return Examples(facts, report)
         tables.append(facts)
-    return Examples(united(tables), report, tuple(notes))
+    return Examples(united(tables), report, tuple(notes), lines)
 
 
-def read_fact_file(path: Path, ontology: Ontology) -> pa.Table:
-    """The facts of a CSV or Parquet file, in its order."""
-    return (read_parquet_facts if path.suffix.lower() == ".parquet" else read_csv_facts)(path, ontology)
+def read_fact_file(path: Path, ontology: Ontology, lines: dict[FactKey, str] | None = None) -> pa.Table:
+    """The facts of a CSV or Parquet file, in its order; the lines of those from CSV are added to `lines`."""
+    if path.suffix.lower() == ".parquet":
+        return read_parquet_facts(path, ontology)
+    return read_csv_facts(path, ontology, lines)
 
 
-def read_csv_facts(path: Path, ontology: Ontology) -> pa.Table:
+def read_csv_facts(path: Path, ontology: Ontology, lines: dict[FactKey, str] | None = None) -> pa.Table:
     """The facts of a CSV file, in its order."""
     tables: list[pa.Table] = []
     batch: list[Fact] = []
-    for fact in _csv_facts(path, ontology):
+    for line, fact in _csv_facts(path, ontology):
         batch.append(fact)
+        if lines is not None and len(lines) < _MOST_LINES:
+            first, second = (*fact.arguments, None)[:2]
+            assert first is not None
+            lines.setdefault((fact.predicate, first, second, fact.positive), f"{path.name}, line {line}")
         if len(batch) == _BATCH:
             tables.append(fact_table(batch))
             batch = []
     return pa.concat_tables([*tables, fact_table(batch)])
 
 
-def _csv_facts(path: Path, ontology: Ontology) -> Iterator[Fact]:
+def _csv_facts(path: Path, ontology: Ontology) -> Iterator[tuple[int, Fact]]:
     terms: dict[str, OntologyTerm | None] = {}
     problems: list[tuple[int, str]] = []  # a name that means nothing is one problem, however often it stands there
     for line, row in _rows(path):
@@ -128,7 +137,7 @@ def _csv_facts(path: Path, ontology: Ontology) -> Iterator[Fact]:
                 terms[name] = ontology.find(name)
             term = terms[name]
             if term is not None:
-                yield _fact(row, term)
+                yield line, _fact(row, term)
         except InputError as problem:
             problems.append((line, str(problem)))
     if len(problems) == 1:

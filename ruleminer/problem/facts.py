@@ -29,6 +29,9 @@ FACT_SCHEMA = pa.schema(
         pa.field("origin", pa.string()),
     ]
 )
+FactKey = tuple[str, str, str | None, bool]
+"""A fact by its predicate, its arguments as they are written, and whether it holds."""
+
 _IDENTITY = [name for name in FACT_SCHEMA.names if name != "origin"]
 
 
@@ -54,6 +57,11 @@ def fact_table(facts: Iterable[Fact]) -> pa.Table:
         for fact in facts
     ]
     return pa.Table.from_pylist(rows, schema=FACT_SCHEMA)
+
+
+def fact_keys(table: pa.Table) -> Iterator[FactKey]:
+    """What tells the facts of a table from each other, in their order."""
+    yield from zip(*(table[name].to_pylist() for name in ("predicate", "arg1", "arg2", "positive")), strict=True)
 
 
 def facts_of(table: pa.Table) -> Iterator[Fact]:

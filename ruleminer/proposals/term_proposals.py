@@ -93,7 +93,7 @@ def measure_terms(
         )
     seconds: dict[str, float] = {}
     notes += [*misfits(dataset, database), *cut_candidates(dataset), *doubtful_names(dataset.manifest)]
-    notes += told_contradictions(dataset.manifest.get("contradictory", {}))
+    notes += told_contradictions(dataset.manifest)
     derivations = Derivations(database, structure)
     measure = Measure(ontology, derivations, scorer, own_model=own_model, structure=structure, noise=request.noise)
     with _timed(seconds, "pool"):

@@ -22,7 +22,7 @@ from ruleminer.errors import InputError
 from ruleminer.extraction.entities import SPACES, Entities, read_entities
 from ruleminer.extraction.entity_names import Choice
 from ruleminer.extraction.table_keys import no_table
-from ruleminer.problem.examples import read_examples
+from ruleminer.problem.examples import Examples, read_examples
 from ruleminer.problem.facts import Fact, facts_of
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, read_ontology
 from ruleminer.progress import Progress, silent
@@ -105,7 +105,7 @@ def check_facts(
         if not facts:
             raise InputError("there is no example to check the mapping with")
         wanted, learnt = _Wanted(terms), list[str]()
-        structure = wanted.read(read.facts, facts, database, lambda: learn(database, learnt))
+        structure = wanted.read(read, facts, database, lambda: learn(database, learnt))
         made = MadeThings(document, database, structure)
         quads = materialise(document, database, tally, skip_broken=True, progress=progress)
         wanted.look_for(quads, made, tally, reasoner)
@@ -132,13 +132,13 @@ class _Wanted:
         self._unknown: set[str] = set()  # triples maps whose things were compared by their keys alone
 
     def read(
-        self, table: pa.Table, facts: Sequence[Fact], database: Database, learn: Callable[[], Structure]
+        self, examples: Examples, facts: Sequence[Fact], database: Database, learn: Callable[[], Structure]
     ) -> Structure | None:
         """Read the examples; the structure is learnt only if some name a table or a thing."""
         structure, entities = None, None
         if any(_names_things(fact, self._ontology) for fact in facts):
             structure = learn()
-            entities = read_entities(table, structure, database, self._ontology)
+            entities = read_entities(examples.facts, structure, database, self._ontology, examples.lines)
         spaces = [entities.facts[name].to_pylist() for name in SPACES] if entities else []
         texts = [entities.facts[name].to_pylist() for name in ("arg1", "arg2")] if entities else []
         for row, fact in enumerate(facts):

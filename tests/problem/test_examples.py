@@ -305,3 +305,12 @@ def trimmed(fact: Fact) -> Fact:
     """Blanks around an argument mean nothing, unless it is said to be a text."""
     pairs = zip(fact.arguments, fact.kinds, strict=True)
     return replace(fact, arguments=tuple(text if kind is Kind.TEXT else text.strip() for text, kind in pairs))
+
+
+def test_the_lines_of_facts_are_known(tmp_path: Path, ontology: Ontology) -> None:
+    path = csv_file(tmp_path, 'predicate,arg1,arg2,label\nShip,1,,\n"Ship",2,,-\n\nname,1,Ariel,\nShip,1,,\n')
+    assert read_examples([path], ontology).lines == {
+        ("Ship", "1", None, True): f"{path.name}, line 2",
+        ("Ship", "2", None, False): f"{path.name}, line 3",
+        ("name", "1", "Ariel", True): f"{path.name}, line 5",
+    }
