@@ -172,7 +172,7 @@ class Derivations:
         nothing = self.database.dialect.text_of("NULL")
         parts = []
         for number, (query, (these, _)) in enumerate(zip(queries, asked, strict=True)):
-            cells = [f"e.{quote_identifier(argument.name)}" for argument in these[0].arguments]
+            cells = [f"e.{quote_identifier(name)}" for name in these[0].argument_names]
             cells += [nothing] * (max(arities) - len(cells))
             named = ", ".join(f"{cell} AS a{place}" for place, cell in enumerate(cells))
             parts.append(f"SELECT {number} AS n, {named} FROM ({query.sql}) AS e")
@@ -419,7 +419,7 @@ class Derivations:
         return [_of(own, found.get(key)) for key, (_, own) in zip(keys, asked, strict=True)]
 
     def _found_alone(self, rule: Rule, forms: Sequence[Fact]) -> list[Fact]:
-        names = [quote_identifier(argument.name) for argument in rule.arguments[: len(forms[0])]]
+        names = [quote_identifier(name) for name in rule.argument_names[: len(forms[0])]]
         query = lone_question(self.query(rule), names, forms, self.database.dialect)
         wanted = set(forms)
         rows = self._rows("facts rule by rule", query.sql, query.parameters)
@@ -433,7 +433,7 @@ class Derivations:
     def _order(self, rule: Rule) -> str:
         """By character: an engine may be set up to go by some language."""
         collation = self.database.dialect.by_character
-        return ", ".join(quote_identifier(argument.name) + collation for argument in rule.arguments)
+        return ", ".join(quote_identifier(name) + collation for name in rule.argument_names)
 
     def _kinds(self, rule: Rule) -> list[Kind]:
         """What the columns of the rule's arguments hold, or what they are transformed into; concatenations are text."""

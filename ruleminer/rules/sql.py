@@ -154,5 +154,6 @@ def _text_of(body: BodySql, part: Part) -> exp.Expression:
 
 def _derived(body: BodySql) -> exp.Select:
     """The distinct arguments of the facts that a rule derives."""
-    selected = [exp.alias_(argument_sql(body, variable), identifier(variable.name)) for variable in body.rule.arguments]
+    pairs = zip(body.rule.arguments, body.rule.argument_names, strict=True)
+    selected = [exp.alias_(argument_sql(body, variable), identifier(name)) for variable, name in pairs]
     return body.select(*selected, join_on=False).distinct()

@@ -169,6 +169,12 @@ class Rule:
     definitions: tuple[tuple[Variable, Concat], ...] = ()
     exclusions: tuple[tuple[Variable, Constant], ...] = ()
 
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """What the columns of its facts are called: by their variables, and one that stands there again by its place."""
+        names = [variable.name for variable in self.arguments]
+        return tuple(f"{name}_{place}" if name in names[:place] else name for place, name in enumerate(names))
+
     def definition_of(self, variable: Variable) -> Concat | None:
         """The concatenation that defines a variable, if one does."""
         return next((concat for defined, concat in self.definitions if defined == variable), None)
