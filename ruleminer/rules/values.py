@@ -171,7 +171,7 @@ class Rule:
 
     @property
     def argument_names(self) -> tuple[str, ...]:
-        """What the columns of its facts are called: by their variables, and one that stands there again by its place."""
+        """What the columns of its facts are called: by their variables, one that stands there again by its place."""
         names = [variable.name for variable in self.arguments]
         return tuple(f"{name}_{place}" if name in names[:place] else name for place, name in enumerate(names))
 
