@@ -413,8 +413,7 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
             (one.predicate, _rules_text(one), _share(one.certainty), f"{one.derived}/{one.positives}",
              one.denied or None, one.derives, ", ".join(rivals))
         )  # fmt: skip
-    sure = "sure" if proposals.calibration else "posterior"
-    headings = ("predicate", "rule", sure, "examples", "negatives", "derives", "other choice of")
+    headings = ("predicate", "rule", "sure", "examples", "negatives", "derives", "other choice of")
     tables = [_filled_table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
     for title, some in (
@@ -441,7 +440,7 @@ def _filled_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[o
     kept = [i for i in range(shown) if any(row[i] not in (None, "", _SILENT) for row in rows)]
     drawn = table(title, [headings[i] for i in kept], [[row[i] for i in kept] for row in rows])
     for place, column in zip(kept, drawn.columns, strict=True):
-        column.no_wrap = headings[place] in ("sure", "posterior", "examples", "negatives", "derives")
+        column.no_wrap = headings[place] in ("sure", "examples", "negatives", "derives")
     return drawn
 
 
@@ -472,7 +471,7 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         lines.append(f"{len(unsure)} drafted but not sure enough for the mapping{_which(unsure)}")
     if count["proposed"] and told.calibration is None:
         lines.append(
-            "how sure is not told: too few examples to hide some and try the choice on them (ten of a term do)"
+            "how sure is what so few examples can tell; of ten of a term some are hidden, and the choice tried on them"
         )
     lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
     for p in lost[:5]:

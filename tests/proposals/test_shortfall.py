@@ -52,7 +52,9 @@ def test_examples_that_a_proposal_misses_or_contradicts_are_told_and_counted(run
 
 
 def test_what_is_missed_caps_how_sure_a_choice_is() -> None:
-    assert within_examples(0.99, 5, 5, 0) == 0.99
+    assert within_examples(0.99, 100, 100, 0) == 0.99
+    assert within_examples(1.0, 2, 2, 0) == 0.9
+    assert within_examples(1.0, 5, 5, 0) == 0.9375
     assert within_examples(0.99, 2, 5, 0) == 0.5
     assert within_examples(0.99, 5, 5, 2) == 6 / 8
     assert told_shortfall(5, 5, 0) == ""

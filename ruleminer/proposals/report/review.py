@@ -49,7 +49,7 @@ class Page:
     proposal: Proposal
     anchor: str
     trust: Trust
-    certainty: float | None  # the confidence; the posterior where nothing was calibrated
+    certainty: float | None  # the confidence; else what the examples can tell
     derived: int  # positives
     hits: int  # negatives
     agreeing: tuple[bool, ...]  # for each ranker's choice: is it the proposal?
