@@ -18,7 +18,7 @@ from ruleminer.proposals.names import iri_words, name_fit, telling_names
 from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.transformations import TRANSFORMATIONS
-from ruleminer.rules.values import Constant, Empty, Place, Rule, Transformed, Variable
+from ruleminer.rules.values import Atom, Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
 from ruleminer.structure.words import NameIndex, best_likeness, words
 
@@ -135,9 +135,16 @@ class PriorOf:
     def description_length(self, rule: Rule) -> float:
         """The cost of writing the rule down, in nats."""
         cost = 0.0
+        looked_up = [atom for atom in rule.body[1:] if self._is_called_there(rule.predicate, atom)]
+        told = {variable for atom in looked_up for variable in atom.variables}
         for atom in rule.body:
+            if atom in looked_up:  # the term tells the code, and the code its table and the link that leads there
+                cost += math.log(2) + math.log(2)
+                continue
             cost += self._tables + (VIEWED if atom.table in self._views else 0.0)
             for column, term in atom.columns:
+                if term in told:
+                    continue
                 if isinstance(term, Constant) and self.is_called(rule.predicate, term):
                     cost += math.log(2) + math.log(2)  # the term tells the code, and the code its column
                     continue
@@ -155,6 +162,9 @@ class PriorOf:
             cost += sum(map(transformation_cost, concat.transformations))
         meant = self.ontology.find(rule.predicate)
         return cost + RESTRICTED * (self._restricted(meant, rule) + self._only_filled(meant, rule))
+
+    def _is_called_there(self, predicate: str, atom: Atom) -> bool:
+        return any(isinstance(term, Constant) and self.is_called(predicate, term) for _, term in atom.columns)
 
     def _conditions(self, term: OntologyTerm, rule: Rule) -> int:
         """How many conditions choose among the rows of the rule that the term's names do not call for."""

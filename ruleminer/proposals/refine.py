@@ -3,9 +3,10 @@
 A sub-class is often told by a code: `TYPE = 2`. Extraction finds such rules where a template says so, or where
 negatives contradict all others; to try every code with every template would drown it. So the best rules of a pool are
 looked at again, with the examples at hand: a column of codes that says the same for most of them makes a rule of
-its own, which then competes like the others. Of very few examples only a code counts that is called like the term; or,
-where a rule derives counter-examples, any that tells all examples from these: one value that all examples have, or all
-values but those of the counter-examples. There a link to few things may choose as well (`media_type_id`).
+its own, which then competes like the others. Of very few examples only a code counts that is called like the term, or
+what a link to few things leads to, if that is (`visit_type.name` is Emergency). Where a rule derives counter-examples,
+any code counts that tells all examples from these: one value that all examples have, or all values but those of the
+counter-examples; and there a link to few things may choose as well (`media_type_id`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from ruleminer.proposals.prior import PriorOf, PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Atom, Constant, Place, Rule, Variable
-from ruleminer.sources.schema import Column
+from ruleminer.sources.schema import Column, Link, Table
 from ruleminer.structure.profile import ColumnProfile
+from ruleminer.structure.structure import MOST_CODES, Structure
 
 _BASES = 2  # rules that are looked at again
 _PARTS = 2  # rules beside them, for the examples that are left
@@ -45,10 +47,20 @@ class _Probe:
     facts: Sequence[tuple[str, ...]]
     denied: Sequence[tuple[str, ...]] = ()  # counter-examples that the base derives
     is_link: bool = False
+    behind: Link | None = None  # that leads to the table whose column it is, if that is another
 
     @property
     def rule(self) -> Rule:
-        return replace(_with(self.base, self.place, self.column.name, _PROBE), arguments=(*self.base.arguments, _PROBE))
+        return replace(self.wider(_PROBE), arguments=(*self.base.arguments, _PROBE))
+
+    def wider(self, term: Variable | Constant) -> Rule:
+        """The base with this value of the code."""
+        if self.behind is None:
+            return _with(self.base, self.place, self.column.name, term)
+        start, end = self.behind
+        free = _free(self.base)
+        linked = _with(self.base, self.place, start.column, free)
+        return replace(linked, body=(*linked.body, Atom(end.table, ((end.column, free), (self.column.name, term)))))
 
     def refined(self, pairs: Set[tuple[tuple[str, ...], str]], prior_of: PriorOf) -> Rule | None:
         """The rule with the value that most of the facts have, if most of them have it and it can be paid for."""
@@ -59,8 +71,9 @@ class _Probe:
         constant = constant_of(value, self.column.kind)
         if times < _AGREE * len(self.facts) or constant is None:
             return None
-        rule = _with(self.base, self.place, self.column.name, constant)
-        return rule if len(self.facts) >= _LEAST or _is_called(rule, self.base, prior_of) else None
+        rule = self.wider(constant)
+        paid = len(self.facts) >= _LEAST and self.behind is None
+        return rule if paid or _is_called(rule, self.base, prior_of) else None
 
     def apart(self, pairs: Set[tuple[tuple[str, ...], str]], denied: Set[tuple[tuple[str, ...], str]]) -> Rule | None:
         """The rule with what tells all facts from the counter-examples: a value, or those that are left out."""
@@ -125,6 +138,18 @@ def _probes(measured: Measured, derivations: Derivations, prior_of: PriorOf, wei
                     continue
                 if base in bases or _names_the_term(structure.profile.column(*code), pool.predicate, prior_of):
                     yield _Probe(rule, place, column, derived[:_MOST], denied, code not in structure.codes)
+            if base in bases and len(rule.arguments) == 1:
+                for link, column in _looked_up(structure.schema.table(atom.table), structure):
+                    if link.start.column not in used:
+                        yield _Probe(rule, place, column, derived[:_MOST], behind=link)
+
+
+def _looked_up(table: Table, structure: Structure) -> Iterator[tuple[Link, Column]]:
+    """The links of a table to few things, each with a column that tells what these are called."""
+    for link in table.links:
+        other = structure.schema.table(link.end.table)
+        if other.rows is not None and 1 < other.rows <= MOST_CODES and structure.chooses(link.start):
+            yield from ((link, other.column(name)) for name in structure.naming_columns(other))
 
 
 def _without_denied_values(measured: Measured, derivations: Derivations, weights: PriorWeights) -> Iterator[Rule]:

@@ -19,7 +19,8 @@ PREFIXES = (
 )
 CLASSES = (
     ":Agent a owl:Class . :Keeper a owl:Class ; rdfs:subClassOf :Agent . "
-    ":Digger a owl:Class ; rdfs:subClassOf :Agent . :Risky a owl:Class . :Film a owl:Class . :Goods a owl:Class . "
+    ":Digger a owl:Class ; rdfs:subClassOf :Agent . :Risky a owl:Class . :Film a owl:Class . :Stone a owl:Class . "
+    ":LeafTrack a owl:Class ; rdfs:subClassOf :Track . :Track a owl:Class . :Goods a owl:Class . "
     ":until a owl:DatatypeProperty ; rdfs:domain :Agent ; rdfs:range xsd:date ."
 )
 DISJOINT = ":Keeper owl:disjointWith :Goods ."
@@ -39,7 +40,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
             INSERT INTO party SELECT i, ['S', 'T', 'V'][1 + i % 3], i % 2,
                 IF(i % 4 = 0, DATE '2020-01-01' + CAST(i AS INTEGER), DATE '9999-12-31') FROM range(101, 161) r(i);
             CREATE TABLE medium (id INTEGER PRIMARY KEY, label VARCHAR);
-            INSERT INTO medium SELECT i, 'medium ' || i FROM range(1, 6) r(i);
+            INSERT INTO medium VALUES (1, 'paper'), (2, 'MPEG audio file'), (3, 'stone'), (4, 'sheet'), (5, 'leaf');
             CREATE TABLE track (id INTEGER PRIMARY KEY, medium_id INTEGER REFERENCES medium(id), hazard VARCHAR);
             INSERT INTO track SELECT i, 1 + (i // 5) % 5, ['FL', 'TX', 'NO', 'CO', NULL][1 + i % 5]
             FROM range(1001, 1061) r(i);
@@ -117,3 +118,18 @@ def test_a_value_that_a_counter_example_denies_is_denied_in_all_rows(database: s
     facts, denied = [("until", 104, "2020-04-14"), ("until", 108, "2020-04-18")], [("until", 103, "9999-12-31")]
     rules, _ = proposed(database, tmp_path / "run", facts, denied)
     assert rules == {"until": ["party(id: x, ended: y), y <> 9999-12-31"]}
+
+
+@pytest.mark.parametrize(
+    ("term", "keys", "body"),
+    [
+        ("LeafTrack", (1020, 1022), 'track(id: x, medium_id: c1), medium(id: c1, label: "leaf")'),
+        ("Stone", (1010, 1036), 'track(id: x, medium_id: c1), medium(id: c1, label: "stone")'),
+        ("Film", (1010, 1036), "track(id: x)"),  # nothing is called so
+    ],
+)
+def test_a_kind_is_told_by_the_name_of_what_a_link_leads_to(
+    term: str, keys: tuple[int, ...], body: str, database: str, tmp_path: Path
+) -> None:
+    rules, _ = proposed(database, tmp_path / "run", [(term, key) for key in keys])
+    assert rules == {term: [body]}
