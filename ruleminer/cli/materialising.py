@@ -37,6 +37,7 @@ def materialise(
     force: Annotated[bool, typer.Option("--force", help="Replace what an earlier call wrote.")] = False,
     timeout: TimeoutOption = 300.0,
     trust: TrustOption = False,
+    jobs: Annotated[int, typer.Option(help="Processes that make triples; Spark has its own.")] = 1,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -55,6 +56,7 @@ def materialise(
             force=force,
             timeout=timeout,
             trust=trust,
+            jobs=jobs,
             progress=progress,
         )
     for note in written.notes:

@@ -11,7 +11,7 @@ import os
 import re
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -42,6 +42,7 @@ from ruleminer.sources.engines.folder import SUFFIXES, open_folder
 from ruleminer.sources.engines.mysql import MySQL
 from ruleminer.sources.engines.postgresql import PostgreSQL
 from ruleminer.sources.engines.spark import Spark
+from ruleminer.sources.engines.spark_writing import Through
 from ruleminer.sources.engines.sqlite import SQLite
 from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quote_identifier
 
@@ -128,6 +129,25 @@ class Database:
         whatever their values are), so cast in the SQL what must come out alike.
         """
         return self._engine.arrow(self._checked(sql, params), params)
+
+    @property
+    def writes_in_parallel(self) -> bool:
+        """Whether the engine can write what becomes of its rows by itself, with `write_distinct`."""
+        return isinstance(self._engine, Spark) and self._engine.writes_in_parallel
+
+    def write_distinct(
+        self,
+        statements: Sequence[tuple[str, Through]],
+        columns: Sequence[str],
+        folder: Path,
+        form: str,
+        per_file: int,
+    ) -> tuple[list[Path], int, list[Any]]:
+        """What becomes of the rows of queries, each row once, as files: their names, the rows, and what was told."""
+        if not isinstance(self._engine, Spark):
+            raise DatabaseError(f"{self.safe_url} writes no files")
+        checked = [(self._checked(sql, None), through) for sql, through in statements]
+        return self._engine.write_distinct(checked, columns, folder, form, per_file)
 
     def refused_functions(self, names: Collection[str]) -> set[str]:
         """Those of the names that a stranger's SQL may not call; each is asked about once."""

@@ -18,7 +18,7 @@ from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.profile_sql import FEW, ROWS, at_once_sql, common_sql, family_of, measures_sql
+from ruleminer.structure.profile_sql import COMMON, FEW, ROWS, at_once_sql, common_sql, family_of, measures_sql
 
 READ_ONCE = 64 * 10**6  # bytes of a table up to which one statement asks for everything
 
@@ -193,14 +193,31 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     name, dialect = database.quoted(table.name), database.dialect
     for some in _chunks(columns, _COLUMNS):
         ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect))
-        for column, (filled, distinct, low, high, length, padded) in zip(some, _chunks(cells, 6), strict=True):
-            numbers[column.name] = ColumnProfile(filled, distinct, low, high, float(length or 0.0), (), bool(padded))
-    repeated = [c for c in columns if 0 < numbers[c.name].distinct <= min(FEW, numbers[c.name].filled // 2)]
-    common: dict[str, list[tuple[str, int]]] = {}
+        for column, (filled, distinct, low, high, length, padded, pairs) in zip(some, _chunks(cells, 7), strict=True):
+            common = _most_common(pairs or (), filled)
+            numbers[column.name] = ColumnProfile(
+                filled, distinct, low, high, float(length or 0.0), common, bool(padded)
+            )
+    repeated = [
+        column
+        for column in columns
+        if not (one := numbers[column.name]).common and 0 < one.distinct <= min(FEW, one.filled // 2)
+    ]
+    found: dict[str, list[tuple[str, int]]] = {}
     if repeated:
         for number, value, count in _rows(database, common_sql(table, repeated, name, dialect)):
-            common.setdefault(repeated[number].name, []).append((value, count))
-    return TableProfile(rows, {name: replace(one, common=tuple(common.get(name, ()))) for name, one in numbers.items()})
+            found.setdefault(repeated[number].name, []).append((value, count))
+    return TableProfile(
+        rows, {name: replace(one, common=tuple(found.get(name, one.common))) for name, one in numbers.items()}
+    )
+
+
+def _most_common(pairs: Sequence[tuple[str, int]], filled: int) -> tuple[tuple[str, int], ...]:
+    """The most frequent of all values; none if these are not all."""
+    if sum(count for _, count in pairs) != filled:
+        return ()
+    ordered = sorted(((form, count) for form, count in pairs), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(ordered[:COMMON])
 
 
 def _counted(database: Database, table: Table) -> int | None:

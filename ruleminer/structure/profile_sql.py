@@ -37,7 +37,11 @@ def family_of(number: int) -> Kind:
 
 
 def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
-    """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded."""
+    """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
+
+    Where an engine can tell them on the way (`Dialect.counted_values`), also all values with how often they stand, as
+    pairs, of columns with few that repeat; NULL otherwise.
+    """
     measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect))
     return f"SELECT count(*), {measures} FROM {name}"
 
@@ -128,6 +132,12 @@ def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
     is_text = column.kind is Kind.TEXT
     yield f"avg({dialect.length}({value}))" if is_text else "NULL"
     yield _padded(value, dialect) if is_text and table.type_of(column.name).is_text else "NULL"
+    if dialect.counted_values is None:
+        yield "NULL"
+    else:
+        few = f"count(DISTINCT {value}) <= {FEW} AND count(DISTINCT {value}) * 2 <= count({name})"
+        form = _form(table, column, dialect, ("e", "item"))
+        yield f"CASE WHEN {few} THEN {dialect.counted_values(value, FEW, form)} END"
 
 
 def _padded(value: str, dialect: Dialect) -> str:
@@ -150,9 +160,8 @@ def _value(table: Table, column: Column, dialect: Dialect) -> str:
     return dialect.text_of(name) if column.kind is Kind.TEXT else name
 
 
-def _form(table: Table, column: Column, dialect: Dialect) -> str:
+def _form(table: Table, column: Column, dialect: Dialect, place: tuple[str, str] = ("t", "x")) -> str:
     """The lexical form of a counted value, which is the same on all engines."""
-    column_type = table.type_of(column.name)
-    if column_type.is_array:  # counted by its form already
-        return "t.x"
-    return str(dialect.lexical(column_of("t", "x"), column_type).sql(dialect.name))
+    column_type, counted = table.type_of(column.name), column_of(*place)
+    # An array is counted by its form already.
+    return str((counted if column_type.is_array else dialect.lexical(counted, column_type)).sql(dialect.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -62,14 +62,22 @@ class Source:
             raise InputError(f"{self.shown} has no column {column}{nearest(column.name, self.columns)}")
         return self.columns.index(found)
 
-    def value(self, place: int, value: object) -> object:
-        """A value as its declared type means it; SQLite's values and DuckDB's single precision do not show it."""
-        column = self.declared.get(place)
-        if column is None or value is None:
-            return value
-        if not self.dialect.types_values:
-            return _as_declared(value, column)
-        return float(str(np.float32(cast(float, value))))
+    def as_declared(self, places: Sequence[int]) -> dict[int, Declared]:
+        """Of a row with these places, where its declared type says what a value means; a `Declared` for each."""
+        typed = self.dialect.types_values
+        return {at: (self.declared[place], typed) for at, place in enumerate(places) if place in self.declared}
+
+
+Declared = tuple[Column, bool]
+"""A column whose values do not show their type, and whether the engine has types of values at all."""
+
+
+def declared_value(value: object, declared: Declared) -> object:
+    """A value as its declared type means it; SQLite's values and DuckDB's single precision do not show it."""
+    column, typed = declared
+    if value is None:
+        return None
+    return float(str(np.float32(cast(float, value)))) if typed else _as_declared(value, column)
 
 
 def logical_source(table: LogicalTable, database: Database) -> Source:

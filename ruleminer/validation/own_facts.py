@@ -31,9 +31,10 @@ from ruleminer.sources.database import Database, using
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.validation.made_things import MadeThings, Thing, key_text, thing_of
-from ruleminer.validation.materialise import Quad, Tally, materialise
+from ruleminer.validation.materialise import materialise
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.reasoning import Reasoner, read_reasoner
+from ruleminer.validation.row_terms import Quad, Tally
 from ruleminer.validation.scoring import MIDNIGHT, comparable
 from ruleminer.validation.terms import RDF_TYPE, XSD
 

@@ -15,8 +15,8 @@ from typing import TextIO
 
 from pyoxigraph import RdfFormat, Store, parse
 
-from ruleminer.validation.materialise import Quad
 from ruleminer.validation.reasoning import Reasoner, Triple
+from ruleminer.validation.row_terms import Quad
 
 # Bytes of N-Triples: up to here the store is in memory, takes about 1.5 times as much, and loads in half the time.
 _IN_MEMORY = 768 * 2**20

@@ -45,6 +45,11 @@ def iri_safe(text: str) -> str:
     return _NOT_SAFE.sub(_percent, text)
 
 
+def is_safe_in_iri(text: str) -> bool:
+    """Whether `iri_safe` would leave the text as it is."""
+    return _NOT_SAFE.search(text) is None
+
+
 def is_absolute(iri: str) -> bool:
     """Whether a string starts like an absolute IRI."""
     return _SCHEME.match(iri) is not None
@@ -70,9 +75,14 @@ def blank(text: str) -> str:
     return "_:b" + _NO_LABEL.sub(lambda found: f"_{ord(found.group()):x}_", text)
 
 
+def needs_escape(text: str) -> bool:
+    """Whether a literal's text cannot stand as it is."""
+    return _TO_ESCAPE.search(text) is not None
+
+
 def literal(text: str, datatype: str | None = None, language: str | None = None) -> str:
     """A literal as N-Triples; `datatype` is a whole IRI."""
-    if _TO_ESCAPE.search(text):
+    if needs_escape(text):
         text = _TO_ESCAPE.sub(_escape, text)
     if language:
         return f'"{text}"@{language}'

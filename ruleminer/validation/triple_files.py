@@ -10,14 +10,11 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ruleminer import notebook
 from ruleminer.dataset import proposals_are_stale, read_dataset
@@ -26,16 +23,17 @@ from ruleminer.progress import Progress, silent
 from ruleminer.run import Run, RunLike
 from ruleminer.sources.database import Database, using
 from ruleminer.validation.distinct_lines import distinct_lines
-from ruleminer.validation.materialise import Quad, Tally, materialise
+from ruleminer.validation.materialise import all_readings, quad_batches, row_batches
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.r2rml_values import R2RMLMapping
+from ruleminer.validation.row_terms import Reading, Row, Tally
+from ruleminer.validation.spark_triples import write_by_executors
+from ruleminer.validation.triple_parts import FORMS, TRIPLES_PER_PART, Parts
+from ruleminer.validation.triple_workers import Counts, write_by_workers
 from ruleminer.whole_files import swap, sweep_dead
 
 MANIFEST = "manifest.json"
 HELD = 32 * 2**20
-TRIPLES_PER_PART = 1_000_000
-_ROWS_PER_GROUP = 100_000
-_SCHEMA = pa.schema([(name, pa.string()) for name in ("subject", "predicate", "object", "graph")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +63,7 @@ def materialise_files(
     force: bool = False,
     timeout: float = 300.0,
     trust: bool = False,
+    jobs: int = 1,
     progress: Progress = silent,
 ) -> WrittenTriples:
     """Write the triples of an R2RML mapping, or of the one that a run proposes, into the folder `out`.
@@ -77,7 +76,7 @@ def materialise_files(
         db, known = _source_of(place)
         schema = schema or known
     with using(db, schema=schema, timeout=timeout, count_rows=False, trust=trust) as database:
-        return write_triples(mapping, database, out, form=form, force=force, progress=progress)
+        return write_triples(mapping, database, out, form=form, force=force, jobs=jobs, progress=progress)
 
 
 def mapping_file(place: RunLike) -> Path:
@@ -110,27 +109,36 @@ def write_triples(
     force: bool = False,
     held: int = HELD,
     per_part: int = TRIPLES_PER_PART,
+    jobs: int = 1,
     progress: Progress = silent,
 ) -> WrittenTriples:
     """Write the triples of a mapping into the folder `out`, which is new or, with `force`, replaced.
 
-    `held` bounds the bytes of lines that are compared at once, in memory. A map that the database refuses is an error,
-    and then nothing is written.
+    `held` bounds the bytes of lines that are compared at once, in memory, by each of the `jobs` processes. A map that
+    the database refuses is an error, and then nothing is written.
     """
     if form not in FORMS:
         raise InputError(f"‹form› must be one of {', '.join(FORMS)}, not {form!r}")
     _refuse_filled(out, force)
+    if jobs < 1:
+        raise InputError(f"‹jobs› must be at least 1, not {jobs}")
     started = time.perf_counter()
-    tally, counts = Tally(), _Counts()
-    quads = counts.over(materialise(mapping, database, tally, progress=progress))
+    tally, counts = Tally(), Counts()
     with _written(out) as staged:
-        with closing(_Parts(staged, form, per_part)) as parts:
-            for lines in distinct_lines(map(FORMS[form][0], quads), staged, held):
-                parts.write(lines)
+        rows = row_batches(mapping, database, tally, progress=progress)
+        if database.writes_in_parallel:
+            if jobs > 1:
+                raise InputError("‹jobs› are processes of ours; Spark has its own, as many as its master says")
+            wanted = all_readings(mapping, database, progress)
+            names, triples = write_by_executors(wanted, database, staged, form, per_part, tally, counts)
+        elif jobs == 1:
+            names, triples = _write(rows, staged, form, per_part, held, tally, counts)
+        else:
+            names, triples = write_by_workers(rows, staged, form, per_part, held, jobs, tally, counts)
         result = WrittenTriples(
             out,
-            tuple(out / name for name in parts.names),
-            parts.triples,
+            tuple(out / name for name in names),
+            triples,
             counts.derived,
             tally.rows,
             time.perf_counter() - started,
@@ -140,23 +148,32 @@ def write_triples(
     return result
 
 
-@dataclass
-class _Counts:
-    """What passed by."""
+def _write(
+    batches: Iterable[tuple[Reading, list[Row]]],
+    staged: Path,
+    form: str,
+    per_part: int,
+    held: int,
+    tally: Tally,
+    counts: Counts,
+) -> tuple[list[str], int]:
+    """Write the triples of rows into a folder; the names of the parts, and how many triples."""
+    to_lines = FORMS[form][0]
 
-    derived: int = 0
-    in_graphs: int = 0
+    def lines() -> Iterator[list[bytes]]:
+        for quads in quad_batches(batches, tally):
+            counts.see(quads)
+            yield to_lines(quads)
 
-    def over(self, quads: Iterable[Quad]) -> Iterator[Quad]:
-        for quad in quads:
-            self.derived += 1
-            if quad[3]:
-                self.in_graphs += 1
-            yield quad
+    with closing(Parts(staged, form, per_part)) as parts:
+        for distinct in distinct_lines(lines(), staged, held):
+            parts.write(distinct)
+        parts.have_one()
+    return parts.names, parts.triples
 
 
-def _notes(tally: Tally, counts: _Counts, form: str) -> tuple[str, ...]:
-    notes = [f"{cause} ({count:,} rows)" for cause, count in tally.data_errors.most_common()]
+def _notes(tally: Tally, counts: Counts, form: str) -> tuple[str, ...]:
+    notes = tally.notes
     if counts.in_graphs and form == "nt":
         notes.append(
             f"{counts.in_graphs:,} triples of named graphs are without their graph; the formats nq and parquet keep it"
@@ -175,87 +192,6 @@ def _manifest(mapping: R2RMLMapping, database: Database, result: WrittenTriples)
         "rows": result.rows,
         "notes": list(result.notes),
     }
-
-
-# A line is what is compared, so it has all that makes a triple another one, and ends as lines of files do.
-def _n_triple(quad: Quad) -> bytes:
-    return f"{quad[0]} {quad[1]} {quad[2]} .\n".encode()
-
-
-def _n_quad(quad: Quad) -> bytes:
-    subject, predicate, value, graph = quad
-    return (f"{subject} {predicate} {value} {graph} .\n" if graph else f"{subject} {predicate} {value} .\n").encode()
-
-
-def _fields(quad: Quad) -> bytes:
-    """Terms have no tabs: literals escape them, and no IRI has one."""
-    return ("\t".join(quad) + "\n").encode()
-
-
-class _Texts:
-    """A part of N-Triples or N-Quads."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file.open("wb")
-
-    def write(self, lines: Sequence[bytes]) -> None:
-        self._file.writelines(lines)
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class _Rows:
-    """A part of Parquet: the terms as N-Triples writes them, the default graph as NULL."""
-
-    def __init__(self, file: Path) -> None:
-        self._writer = pq.ParquetWriter(file, _SCHEMA, compression="zstd")
-
-    def write(self, lines: Sequence[bytes]) -> None:
-        for start in range(0, len(lines), _ROWS_PER_GROUP):
-            fields = [line[:-1].decode().split("\t") for line in lines[start : start + _ROWS_PER_GROUP]]
-            subjects, predicates, objects, graphs = zip(*fields, strict=True)
-            columns = (subjects, predicates, objects, tuple(graph or None for graph in graphs))
-            self._writer.write_table(pa.table([pa.array(c, pa.string()) for c in columns], schema=_SCHEMA))
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-FORMS: dict[str, tuple[Callable[[Quad], bytes], Callable[[Path], _Texts | _Rows]]] = {
-    "nt": (_n_triple, _Texts),
-    "nq": (_n_quad, _Texts),
-    "parquet": (_fields, _Rows),
-}
-"""For each format, which is also how its files' names end: a quad as a line, and a part."""
-
-
-class _Parts:
-    """Lines to files, so many in each but the last; there is one, be it empty."""
-
-    def __init__(self, folder: Path, form: str, per_part: int) -> None:
-        self.folder, self.form, self.per_part = folder, form, per_part
-        self.names: list[str] = []
-        self.triples = 0
-        self._open()
-
-    def write(self, lines: Sequence[bytes]) -> None:
-        while lines:
-            room = self.per_part * len(self.names) - self.triples
-            if not room:
-                self._part.close()
-                self._open()
-                continue
-            self._part.write(lines[:room])
-            self.triples += min(room, len(lines))
-            lines = lines[room:]
-
-    def close(self) -> None:
-        self._part.close()
-
-    def _open(self) -> None:
-        self.names.append(f"part-{len(self.names):05}.{self.form}")
-        self._part = FORMS[self.form][1](self.folder / self.names[-1])
 
 
 def _is_ours(manifest: Path) -> bool:

@@ -22,9 +22,10 @@ from ruleminer.sources.data_folder import cache_folder
 from ruleminer.sources.database import Database, using
 from ruleminer.sources.engines.engine import one_line
 from ruleminer.validation.causes import LostPair, PairCause, causes_of
-from ruleminer.validation.materialise import Tally, materialise
+from ruleminer.validation.materialise import materialise
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.reasoning import read_reasoner
+from ruleminer.validation.row_terms import Tally
 from ruleminer.validation.scoring import Average, Row, Score, average, by_category, f_measure, score, strict
 from ruleminer.validation.store import loaded_store
 
@@ -246,7 +247,7 @@ def _scored(pair: QueryPair, database: Database, store: Store) -> Score:
 
 def _notes(tally: Tally, disabled: int) -> tuple[str, ...]:
     notes = list(tally.problems)
-    notes += [f"{cause} ({count:,} rows)" for cause, count in tally.data_errors.most_common()]
+    notes += tally.notes
     if disabled:
         notes.append(f"{disabled} disabled pairs were left out, as the scenario asks")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Training learns, resumes to the bit, runs the same on two processes, and says clearly what it cannot do."""
+"""Training learns, resumes to the bit, runs the same on several processes, and says clearly what it cannot do."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -124,7 +125,8 @@ def test_a_killed_run_resumes_to_the_bit(toy_run: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_loss_of_one(toy_run: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [2, 4])
+def test_several_processes_give_the_loss_of_one(processes: int, toy_run: Path, tmp_path: Path) -> None:
     options = replace(QUICK, updates=6, batch_nodes=300, learning_rate=1e-3)
     alone = write_run(tmp_path / "alone", toy_facts())
     train_run(alone, options)
@@ -135,10 +137,34 @@ def test_two_processes_give_the_loss_of_one(toy_run: Path, tmp_path: Path) -> No
         f"train_run(Path(sys.argv[1]), TrainOptions(**{options.to_json()!r}))\n",
         encoding="utf-8",
     )
-    launch = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
+    launch = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={processes}", "--standalone"]
     subprocess.run([*launch, str(script), str(toy_run)], check=True, timeout=240, capture_output=True)
     for one, two in zip(metrics_of(toy_run), metrics_of(alone), strict=True):
         assert one == pytest.approx(two, rel=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("changes", "how_near"),
+    [
+        ({"precision": "bf16"}, 0.05),
+        pytest.param(
+            {"compile": True}, 1e-3, marks=pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs g++")
+        ),
+    ],
+    ids=["bf16", "compile"],
+)
+def test_quicker_ways_give_the_losses_of_the_plain_one(
+    changes: dict[str, Any], how_near: float, toy_run: Path, tmp_path: Path
+) -> None:
+    options = replace(QUICK, updates=4, learning_rate=1e-3)
+    plain = write_run(tmp_path / "plain", toy_facts())
+    train_run(plain, options)
+    train_run(toy_run, replace(options, **changes))
+    ((one, two),) = zip(metrics_of(toy_run), metrics_of(plain), strict=True)
+    assert one.keys() == two.keys()
+    for name in two:
+        assert one[name] == pytest.approx(two[name], rel=how_near, abs=how_near), name
 
 
 @pytest.mark.parametrize("negatives", NEGATIVES)

@@ -48,7 +48,8 @@ from tests.rules.test_transformations import WORDS
 
 if problem := java_problem():
     pytest.skip(problem, allow_module_level=True)
-pytest.importorskip("pyspark", reason="pyspark is not installed (the extra spark)")
+for needed in ("pyspark", "pandas"):
+    pytest.importorskip(needed, reason=f"{needed} is not installed (the extra spark)")
 
 pytestmark = [pytest.mark.slow, pytest.mark.live]
 
@@ -247,6 +248,11 @@ def test_structure_candidates_mapping_draft_and_triples_are_those_of_duckdb(shop
                     "triples": set(ruleminer.materialise(proposed.mapping, database)),
                 }
             )
+            for form in ("nt", "parquet"):
+                out = shop / f"triples{number}.{form}"
+                written = ruleminer.write_triples(proposed.mapping, out, database=database, form=form)
+                found[-1][form] = _read(out, form), written.triples, written.derived, written.rows
+                assert sorted(path.name for path in out.iterdir()) == ["manifest.json", f"part-00000.{form}"]
     one, other = found
     assert one["tables"] == other["tables"]
     assert one["profile"] == other["profile"]
@@ -254,8 +260,16 @@ def test_structure_candidates_mapping_draft_and_triples_are_those_of_duckdb(shop
     assert one["proposed"] == other["proposed"]
     assert one["drafted"] == other["drafted"]
     assert one["triples"] == other["triples"]
+    assert (one["nt"], one["parquet"]) == (other["nt"], other["parquet"])
+    assert len(one["triples"]) == one["nt"][1] == one["parquet"][1]
     assert len(one["candidates"]) > 10
     assert len(one["triples"]) > 50
+
+
+def _read(folder: Path, form: str) -> set[Any]:
+    if form == "nt":
+        return set((folder / "part-00000.nt").read_text("utf-8").splitlines())
+    return set(map(tuple, map(dict.values, pq.read_table(folder / "part-00000.parquet").to_pylist())))
 
 
 def _told(delivery: Delivery) -> set[tuple[Any, ...]]:
@@ -346,6 +360,20 @@ def test_a_lost_session_is_opened_anew_by_the_next_statement(shop: Path) -> None
         with pytest.raises(ConnectionLostError, match="was lost; try again"):
             list(database.rows("SELECT count(*) FROM customer"))
         assert list(database.rows("SELECT count(*) FROM customer")) == [(12,)]
+
+
+def test_triples_of_a_lost_session_are_not_there(shop: Path) -> None:
+    (shop / "m.ttl").write_text(
+        '@prefix rr: <http://www.w3.org/ns/r2rml#> . <#C> rr:logicalTable [ rr:tableName "customer" ] ; '
+        'rr:subjectMap [ rr:template "http://e/{id}" ; rr:class <http://e/C> ] .'
+    )
+    with open_database(spark_url(shop / "lake")) as database:
+        assert database.schema.tables
+        _kill_java()
+        with pytest.raises(ConnectionLostError, match="was lost; try again"):
+            ruleminer.write_triples(shop / "m.ttl", shop / "out", database=database)
+        assert not list(shop.glob("*out*"))
+        assert ruleminer.write_triples(shop / "m.ttl", shop / "out", database=database).triples == 12
 
 
 def test_a_run_whose_java_process_dies_goes_on_when_started_again(

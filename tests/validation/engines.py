@@ -14,7 +14,7 @@ from pyoxigraph import CanonicalizationAlgorithm, Dataset, Literal, Quad, RdfFor
 
 from ruleminer.rules.lexical import number_form
 from ruleminer.sources.database import Database, open_database
-from ruleminer.validation.materialise import Quad as QuadText
+from ruleminer.validation.row_terms import Quad as QuadText
 
 ENGINES = ("duckdb", "sqlite", "postgres")
 Filled = Callable[[str, str], Database]

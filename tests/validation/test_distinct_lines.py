@@ -14,9 +14,14 @@ from ruleminer.validation.distinct_lines import distinct_lines
 LINES = st.lists(st.integers(0, 300).map(lambda number: b"line %d\n" % number), max_size=400)
 
 
+def batched(lines: list[bytes]) -> list[list[bytes]]:
+    """Seven lines at a time."""
+    return [lines[start : start + 7] for start in range(0, len(lines), 7)]
+
+
 def distinct(lines: list[bytes], held: int) -> list[bytes]:
     with tempfile.TemporaryDirectory() as folder:
-        found = [line for batch in distinct_lines(lines, Path(folder), held) for line in batch]
+        found = [line for batch in distinct_lines(batched(lines), Path(folder), held) for line in batch]
         assert not list(Path(folder).iterdir())
     return found
 
@@ -37,6 +42,6 @@ def test_what_fits_keeps_its_order() -> None:
 @pytest.mark.parametrize("held", [1_000, 50_000])
 def test_no_batch_is_larger_than_what_may_be_held(tmp_path: Path, held: int) -> None:
     lines = [b"%09d\n" % number for number in range(20_000)] * 2
-    batches = list(distinct_lines(lines, tmp_path, held))
+    batches = list(distinct_lines(batched(lines), tmp_path, held))
     assert sum(map(len, batches)) == 20_000
-    assert max(sum(map(len, batch)) for batch in batches) <= held + 10
+    assert max(sum(map(len, batch)) for batch in batches) <= held + 10 * 7

@@ -9,9 +9,10 @@ import pytest
 from ruleminer.errors import InputError
 from ruleminer.rules.dialects import DIALECTS, POSTGRES, Dialect
 from ruleminer.validation.identifiers import Identifier, read_identifier, read_path, resolve
-from ruleminer.validation.materialise import Tally, materialise
+from ruleminer.validation.materialise import materialise
 from ruleminer.validation.r2rml import DEFAULT_BASE, r2rml_of
 from ruleminer.validation.r2rml_values import R2RMLMapping, TermType
+from ruleminer.validation.row_terms import Tally
 from tests.validation.engines import ENGINES, Filled
 
 PREFIXES = "@prefix rr: <http://www.w3.org/ns/r2rml#> .\n@prefix ex: <http://example.com/> .\n"

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -16,8 +17,9 @@ from pyoxigraph import Dataset
 
 from ruleminer.scenarios import generate_scenario
 from ruleminer.sources.database import open_database
-from ruleminer.validation.materialise import Quad, materialise
+from ruleminer.validation.materialise import materialise
 from ruleminer.validation.r2rml import read_r2rml
+from ruleminer.validation.row_terms import Quad
 from ruleminer.validation.triple_files import FORMS, WrittenTriples, write_triples
 from tests.command_line import Run
 from tests.measured import measured, start
@@ -97,6 +99,69 @@ def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
     assert (one.triples, one.derived) == (3 * 3000 + 100, 4 * 3000)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["nt", "parquet"])
+def test_several_processes_write_the_same_triples(form: str, tmp_path: Path) -> None:
+    with open_database(people(tmp_path, 5000)) as database:
+        mapping = read_r2rml(tmp_path / "people.ttl")
+        alone = write_triples(mapping, database, tmp_path / "alone", form=form)
+        one, other = (
+            write_triples(mapping, database, tmp_path / name, form=form, held=9_000, per_part=2_000, jobs=2)
+            for name in ("one", "other")
+        )
+    assert [file.read_bytes() for file in one.files] == [file.read_bytes() for file in other.files]
+    assert (
+        (one.triples, one.derived, one.rows) == (alone.triples, alone.derived, alone.rows) == (15_100, 20_000, 10_000)
+    )
+    assert len(one.files) >= 8
+    assert {path.name for path in one.folder.iterdir()} == {file.name for file in one.files} | {"manifest.json"}
+    assert read(one, form) == read(alone, form)
+
+
+def workers_of(pid: int) -> list[int]:
+    """The processes that make triples for another."""
+    found = []
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
+    return found
+
+
+def running(pid: int) -> bool:
+    with suppress(OSError):
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    return False
+
+
+@pytest.mark.live
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["reader", "worker"])
+def test_processes_end_together_and_leave_nothing(killed: str, tmp_path: Path) -> None:
+    words = ("materialise", "people.ttl", "--db", people(tmp_path, 400_000), "--out", "out", "--jobs", "2")
+    process = start(tmp_path / "note", *words)
+    workers: list[int] = []
+    try:
+        while not list(tmp_path.glob(".out.unfinished-*/worker-*/buckets/*")):
+            assert process.poll() is None, process.communicate()[1]
+            time.sleep(0.02)
+        workers = workers_of(process.pid)
+        assert len(workers) == 2
+        os.kill(process.pid if killed == "reader" else workers[0], signal.SIGKILL)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    deadline = time.monotonic() + 60
+    while any(map(running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(running, workers))
+    assert not (tmp_path / "out").exists()
+    if killed == "worker":
+        assert process.returncode == 2
+        assert "a process that makes triples was ended from outside" in said
+        assert not list(tmp_path.glob(".out.unfinished-*"))
+
+
 def test_the_command_line_writes_a_runs_mapping(run: Run, tmp_path: Path) -> None:
     database = people(tmp_path, 10)
     done = run("materialise", "people.ttl", "--db", database, "--out", "out", "--json")
@@ -118,6 +183,8 @@ def test_the_command_line_writes_a_runs_mapping(run: Run, tmp_path: Path) -> Non
             ("people.ttl", "--db", "people.duckdb", "--out", "out", "--format", "turtle"),
             "--format must be one of nt, nq",
         ),
+        (("people.ttl", "--db", "people.duckdb", "--out", "out", "--jobs", "0"), "--jobs must be at least 1"),
+        (("broken.ttl", "--db", "people.duckdb", "--out", "out", "--jobs", "2"), "no column city"),
         (("nothing.ttl", "--db", "people.duckdb", "--out", "out"), "nothing.ttl"),
         (("folder", "--db", "people.duckdb", "--out", "out"), "has no proposals"),
         (("people.ttl", "--db", "people.duckdb", "--out", "folder", "--force"), "no triples of ours"),

@@ -132,6 +132,9 @@ class Dialect:
     rows_by_cell: Callable[[str, Lookups, Lookups, int], tuple[str, str]] | None = None
     """For a scan of very many columns: a further WITH and the query of its rows that hold a value of the first
     relations, or so many of the second; None where one condition per column does."""
+    counted_values: Callable[[str, int, str], str] | None = None
+    """An aggregate of a column: the pairs (form, rows) of all its values, if these are no more than so many; the form
+    is an expression over `e.item`. None where values are counted by a statement of their own."""
     iri_safe: Callable[[exp.Expression], exp.Expression]
     """A text percent-encoded for an IRI."""
     rephrased: Callable[[exp.Expr], exp.Expr] = lambda query: query

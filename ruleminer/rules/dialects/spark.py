@@ -1,10 +1,11 @@
-"""Spark's SQL (4.0 and later), in a session that is ANSI, quotes names by double quotes and lives in UTC.
+"""Spark's SQL (4.1 and later), in a session that is ANSI, quotes names by double quotes and lives in UTC.
 
 | what | how it differs |
 |---|---|
 | trimming of characters | `RTRIM(x, y)` takes what to trim first; `TRIM(TRAILING y FROM x)` is plain |
 | a double as text | `1.0E10`, `Infinity`; through a decimal, like the others |
 | a list of values | `explode(from_json(…))` |
+| frequent values | `approx_top_k`, exact where it has room for all of them, in the statement that counts |
 | several columns as rows | `LATERAL VIEW stack(…)` |
 | CONCAT | is NULL where a part is |
 | CHR | knows 256 characters |
@@ -75,6 +76,12 @@ def _percent_encoded(text: str, ascii_only: bool) -> str:
     return f"ARRAY_JOIN(TRANSFORM({pieces}, piece -> CASE WHEN {kept} THEN piece ELSE {encoded} END), '')"
 
 
+def _counted_values(value: str, most: int, form: str) -> str:
+    """A sketch of the most frequent values, which is exact as long as it has room for all."""
+    sketch = f"approx_top_k({value}, {most}, {most}) FILTER (WHERE {value} IS NOT NULL)"
+    return f"transform({sketch}, e -> struct({form} AS form, e.count AS n))"
+
+
 def _iri_safe(text: exp.Expression) -> exp.Expression:
     return verbatim(_percent_encoded(text.sql("spark"), False))
 
@@ -100,6 +107,7 @@ SPARK = Dialect(
     is_number=_is_number,
     percent_encoded=_percent_encoded,
     cells=_cells,
+    counted_values=_counted_values,
     iri_safe=_iri_safe,
     rephrased=concat_of_what_is_there,
 )

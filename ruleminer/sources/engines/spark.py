@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
@@ -41,6 +41,7 @@ from ruleminer.sources.engines.engine import (
 from ruleminer.sources.engines.folder import file_tables
 from ruleminer.sources.engines.spark_files import format_of, make_view
 from ruleminer.sources.engines.spark_session import OPTIONS, connected, forget_dead, is_alive, option_text, started
+from ruleminer.sources.engines.spark_writing import Through, write_distinct
 from ruleminer.sources.schema import Column, Table, quote_identifier
 
 if TYPE_CHECKING:
@@ -175,6 +176,27 @@ class Spark:
         with self._guarded(Clock(self._timeout)):
             table = self._frame(sql, params).toArrow()
         return streamed(table.schema, iter(table.to_batches(ROWS_PER_BATCH)))
+
+    @property
+    def writes_in_parallel(self) -> bool:
+        """Whether executors write files for us: those of a session of ours do; a server's disks are not ours."""
+        return not self._is_remote
+
+    def write_distinct(
+        self,
+        statements: Sequence[tuple[str, Through]],
+        columns: Sequence[str],
+        folder: Path,
+        form: str,
+        per_file: int,
+    ) -> tuple[list[Path], int, list[Any]]:
+        """What becomes of the rows of statements, each row once, as files that the executors write (spark_writing.py).
+
+        Every statement has the time that one has; what is done with its rows counts here.
+        """
+        with self._guarded(Clock(self._timeout * max(1, len(statements)))):
+            frames = [(self._frame(sql, None), through) for sql, through in statements]
+            return write_distinct(self._session(), frames, columns, folder, form, per_file)
 
     def refused_functions(self, names: Collection[str]) -> set[str]:
         """All but those that are known to compute and nothing else."""

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -45,6 +46,8 @@ def started(url: URL) -> SparkSession:
             return known
         if problem := java_problem():
             raise DatabaseError(problem)
+        if master.startswith("local"):  # functions of ours run in this Python, wherever the PATH leads
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = session_of.builder.master(master).appName("ruleminer")
         local = _LOCAL if master.startswith("local") else {}
         nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
@@ -52,6 +55,8 @@ def started(url: URL) -> SparkSession:
             builder = builder.config(name, value)
         session = _start(builder)
         session.sparkContext.setLogLevel("OFF")
+        # What tasks tell comes in by a server of pyspark's, which prints a stack trace when the Java process is gone.
+        session.sparkContext._accumulatorServer.handle_error = lambda *lost: None  # type: ignore[method-assign]
         return session
 
 
