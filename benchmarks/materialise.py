@@ -154,7 +154,7 @@ def load_chinook(data: Path, url: str) -> None:
 
 
 def npd(rules: Path, data: Path, url: str, folder: Path, jobs: int) -> dict[str, Any]:
-    """NPD by rules of ours. (Its reference mapping names columns in other cases than PostgreSQL, as morph-kgc may not.)"""
+    """NPD by rules of ours: its reference mapping writes names in other cases than PostgreSQL, as morph-kgc may not."""
     scenario = data / "rodi" / "npd"
     source = scenario_database(open_scenario(scenario), cache_folder())
     copy_database(Path(source.removeprefix("duckdb:///")), url, schema="npd")

