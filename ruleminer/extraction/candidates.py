@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ruleminer.extraction.catalog import Catalog
 from ruleminer.extraction.cells import undo
+from ruleminer.extraction.compound_keys import KeyColumns
 from ruleminer.extraction.instances import BodyTexts, Piece
 from ruleminer.extraction.iri_spelling import spell_iris
 from ruleminer.extraction.published import can_be_published, find_unsettled, form_values, spell_texts
@@ -51,6 +52,7 @@ def find_candidates(
     *,
     bounded: bool = True,
     published_by: Dialect | None = None,
+    key_columns: KeyColumns | None = None,
 ) -> None:
     """Fill `rule` and `candidate(fact, rule)`; templates done before are not run again.
 
@@ -58,6 +60,7 @@ def find_candidates(
 
     With `bounded`, a fact keeps the first of very many instances of a template, the same ones each time. With
     `published_by`, second arguments are looked for in other forms, too, as far as a source of this dialect makes them.
+    `key_columns` tell where keys of several columns may stand of which examples tell the table.
     """
     work.execute(
         """
@@ -78,7 +81,7 @@ def find_candidates(
     with _joins_as_written(work):
         numbers = dict(work.execute("SELECT text, body FROM body").fetchall())
         facts = _one(work, "SELECT count(*) FROM fact")
-        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB, facts)
+        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB, facts, key_columns or {})
         _search_templates(search, templates, progress, published_by is not None)
     progress("candidates", "", len(templates), len(templates))
 
@@ -109,6 +112,7 @@ class _Search:
     bounded: bool
     dialect: Dialect
     facts: int
+    key_columns: KeyColumns
     held: list[tuple[int, int]] = field(default_factory=list)
 
     def done(self) -> set[int]:
@@ -135,7 +139,7 @@ def _search_templates(search: _Search, templates: Sequence[Template], progress: 
     compiled = [compile_template(template, search.catalog) for template in templates]
     done = search.done()
     if not done >= set(range(len(templates))) and any(atom.spreads for template in templates for atom in template.body):
-        spell_iris(work)
+        spell_iris(work, search.key_columns)
     plain = [index for index, template in enumerate(templates) if not template.refines]
     for place, index in enumerate([*plain, *(i for i in range(len(templates)) if i not in plain)]):
         template = templates[index]

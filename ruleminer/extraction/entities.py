@@ -62,6 +62,7 @@ class Entities:
     named: Mapping[int, Named]  # by row of the examples
     keyed: Mapping[tuple[int, int], Choice] = field(default_factory=dict)  # `table:key`, by row and position
     hints: Mapping[str, str] = field(default_factory=dict)  # what to say of texts, if they stand nowhere
+    compound: Mapping[str, str] = field(default_factory=dict)  # keys of several columns → the one table they are of
 
     def meanings(self, row: int, positive: bool = True) -> tuple[Readings, ...]:
         """All readings of an example, or those that a counter-example denies; what `table:key` tells stands in all."""
@@ -186,7 +187,17 @@ def read_entities(
     for position in (1, 2):
         facts = _as_iris(facts, position, {row for row in several if positive[row]})
     hints = names.folded | _absent(keyed.values(), structure, database)
-    return Entities(facts, others, named, keyed, hints)
+    return Entities(facts, others, named, keyed, hints, _compound(keyed, named))
+
+
+def _compound(keyed: Mapping[tuple[int, int], Choice], named: Mapping[int, Named]) -> dict[str, str]:
+    """The keys of several columns of which all examples tell the same table."""
+    told = (choice for one in named.values() for reading in one.readings for choice in reading if choice is not None)
+    tables: dict[str, set[str]] = {}
+    for choice in (*keyed.values(), *told):
+        if len(choice.columns) > 1:
+            tables.setdefault(choice.key, set()).add(choice.table)
+    return {key: next(iter(some)) for key, some in sorted(tables.items()) if len(some) == 1}
 
 
 def _where(facts: pa.Table, row: int, lines: Mapping[FactKey, str] | None) -> str:

@@ -26,6 +26,7 @@ from collections.abc import Iterable
 import duckdb
 import pyarrow as pa
 
+from ruleminer.extraction.compound_keys import KeyColumns
 from ruleminer.structure.words import best_likeness
 
 _ALIKE = 0.7  # of a piece of a namespace and a predicate's name
@@ -184,10 +185,11 @@ _SPELLED = """
 """
 
 
-def spell_iris(work: duckdb.DuckDBPyConnection) -> None:
+def spell_iris(work: duckdb.DuckDBPyConnection, key_columns: KeyColumns) -> None:
     """Fill `term(term, parts)`, `spelling(iri, term, cols)` and `spelled` from `segment` and `cell`.
 
-    Joins are written in the order in which they are best done.
+    Keys of which the columns are known are spelt by these alone. Joins are written in the order in which they are best
+    done.
     """
     _find_naming_words(work)
     work.execute(_OCCURRENCES)
@@ -196,8 +198,28 @@ def spell_iris(work: duckdb.DuckDBPyConnection) -> None:
     _look(work, _SECOND_LOOK)
     work.execute(_WAYS)
     work.execute(_SPELLED)
+    if key_columns:
+        _leave_known_columns(work, key_columns)
     for name in _TEMPORARY:
         work.execute(f"DROP TABLE IF EXISTS {name}")
+
+
+def _leave_known_columns(work: duckdb.DuckDBPyConnection, key_columns: KeyColumns) -> None:
+    """Leave out what spells keys by other columns than those in which they may stand."""
+    rows = [{"text": text, "cols": list(cols)} for text, some in key_columns.items() for cols in some]
+    schema = pa.schema([("text", pa.string()), ("cols", pa.list_(pa.int32()))])
+    work.register("key_column", pa.Table.from_pylist(rows, schema))
+    cols = "list_filter(list_transform(term.parts, lambda part: part.col), lambda col: col IS NOT NULL)"
+    for relation in ("spelling", "spelled"):
+        work.execute(
+            f"""
+            DELETE FROM {relation} USING iri, term
+            WHERE iri.iri = {relation}.iri AND term.term = {relation}.term
+              AND iri.text IN (SELECT text FROM key_column)
+              AND (iri.text, {cols}) NOT IN (SELECT text, cols FROM key_column)
+            """
+        )
+    work.unregister("key_column")
 
 
 def names_something(piece: str, predicates: Iterable[str]) -> bool:

@@ -36,6 +36,7 @@ from ruleminer.extraction.candidates import (
 )
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
+from ruleminer.extraction.compound_keys import columns_of_keys
 from ruleminer.extraction.entities import SPACES, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
@@ -137,7 +138,7 @@ def extract(
     examples = entities.facts
     contradictory = contradictions(examples)
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
-    plan = _plan(database, structure.to_json(), examples, templates, options, ontology)
+    plan = _plan(database, structure.to_json(), examples, templates, options, ontology, entities.compound)
     run = Run.of(out)
     with run.held("extract"), database.memory_limit(SOURCE_MEMORY):
         again = run.dataset.exists() and not force
@@ -169,7 +170,19 @@ def extract(
                     with _search_time(work, options.timeout):
                         bounded = not options.exhaustive
                         dialect = database.dialect if options.transformations else None
-                        find_candidates(work, catalog, templates, progress, bounded=bounded, published_by=dialect)
+                        find_candidates(
+                            work,
+                            catalog,
+                            templates,
+                            progress,
+                            bounded=bounded,
+                            published_by=dialect,
+                            key_columns=columns_of_keys(
+                                entities.compound,
+                                {table.name: table.primary_key for table in structure.schema.tables},
+                                catalog,
+                            ),
+                        )
             has_iris = any(atom.spreads for template in templates for atom in template.body)
             explain_gaps(work, schema, has_iris, entities.hints)
             cut = cut_candidates(work, options.max_candidates)
@@ -277,6 +290,7 @@ def _plan(
     templates: Sequence[Template],
     options: ExtractOptions,
     ontology: Ontology | None,
+    compound: Mapping[str, str],
 ) -> str:
     """A hash of all that a half-finished run must agree on to be taken up."""
     facts = hashlib.sha256()
@@ -295,6 +309,7 @@ def _plan(
         repr(tuple(templates)),
         wishes,
         meant,
+        *([compound] if compound else []),
     ]
     return _hash(json.dumps(asked, default=str))
 

@@ -443,3 +443,33 @@ def test_a_name_among_keys_is_read_in_their_table(laboratory: Database) -> None:
     with laboratory:
         _, rows = read(laboratory, ("by", "PX/1", "ACE"), ("by", "PX/1", "ETH"), ("by", "PX/2", "Benzene"))
     assert [row[2:] for row in rows] == [("ACE", None), ("ETH", None), ("BEN", "reagent")]
+
+
+def test_a_key_of_several_columns_stands_where_those_of_its_table_do(tmp_path: Path) -> None:
+    """CARD/1 and ONC/2 are beds; wards have these codes and floors, too, and 2/2 could be read either way round."""
+    with duckdb.connect(tmp_path / "ward.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE ward (code VARCHAR PRIMARY KEY, floor INTEGER);
+            CREATE TABLE bed (ward VARCHAR REFERENCES ward(code), number INTEGER, PRIMARY KEY (ward, number));
+            CREATE TABLE stay (id INTEGER PRIMARY KEY, ward VARCHAR, number INTEGER,
+                               FOREIGN KEY (ward, number) REFERENCES bed(ward, number));
+            CREATE TABLE bill (id INTEGER PRIMARY KEY);
+            CREATE TABLE line (bill INTEGER REFERENCES bill(id), line INTEGER, PRIMARY KEY (bill, line));
+            INSERT INTO ward VALUES ('CARD', 1), ('ONC', 2), ('PED', 3);
+            INSERT INTO bed SELECT w.code, n FROM ward w, range(1, 6) r(n);
+            INSERT INTO stay SELECT n + 100, 'ONC', n FROM range(1, 6) r(n);
+            INSERT INTO bill SELECT n FROM range(1, 6) r(n);
+            INSERT INTO line SELECT b, n FROM range(1, 6) r(b), range(1, 4) q(n);
+            """
+        )
+    with open_database(str(tmp_path / "ward.duckdb")) as database:
+        beds, gaps = _gaps(database, tmp_path / "beds", ("Band", "bed:CARD/1"), ("Band", "bed:ONC/2"))
+        lines, _ = _gaps(database, tmp_path / "lines", ("Album", "line:1/1"), ("Album", "line:2/2"))
+    spelt = {rule.partition(" <- ")[2] for rule in beds | lines}
+    assert not gaps
+    assert spelt == {
+        'bed(ward: a, number: b), x = a ++ "/" ++ b',
+        'stay(ward: a, number: b), x = a ++ "/" ++ b',
+        'line(bill: a, line: b), x = a ++ "/" ++ b',
+    }

@@ -1,0 +1,35 @@
+"""Keys of several columns that examples tell the table of: `bed:CARD/1` is spelt only where the key of a bed may stand.
+
+CARD and 1 may stand in a row of any other table, too. The key of a bed stands in the columns of its own key, and in as
+many columns of another table that are called the same, one by one, or hold keys of the same kinds of things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from ruleminer.extraction.catalog import Catalog, SourceColumn
+
+KeyColumns = Mapping[str, Sequence[Sequence[int]]]
+"""By the text of a key: the columns that may spell it, by number, in the order of the key."""
+
+
+def columns_of_keys(tables: Mapping[str, str], keys: Mapping[str, Sequence[str]], catalog: Catalog) -> KeyColumns:
+    """Where keys may stand that are of these tables; `keys` are the columns of each table's own."""
+    known = {table: list(_places(table, keys[table], catalog)) for table in dict.fromkeys(tables.values())}
+    return {text: known[table] for text, table in tables.items()}
+
+
+def _places(table: str, key: Sequence[str], catalog: Catalog) -> Iterator[list[int]]:
+    own = {column.name: column for column in catalog.by_table[table]}
+    for columns in catalog.by_table.values():
+        fitting = [[column.id for column in columns if _fits(column, own[name])] for name in key]
+        yield from (list(some) for some in product(*fitting) if len(set(some)) == len(key))
+
+
+def _fits(column: SourceColumn, part: SourceColumn) -> bool:
+    """Whether a column may hold what a part of a key does."""
+    if column.table == part.table:
+        return column.id == part.id
+    return column.name.lower() == part.name.lower() or (part.space is not None and column.space == part.space)
