@@ -35,7 +35,7 @@ from ruleminer.extraction.candidates import (
     refined_predicates,
 )
 from ruleminer.extraction.catalog import Catalog, catalog_of
-from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells
+from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells, undo
 from ruleminer.extraction.compound_keys import columns_of_keys
 from ruleminer.extraction.entities import SPACES, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
@@ -97,6 +97,7 @@ DEFAULTS = ExtractOptions()
 _AGAIN = 0.05  # seconds between interruptions of a search whose time is over
 _HASHED = 100_000  # examples
 _MOST_TOLD = 1000  # facts with a fault of which it is told where they stand
+BYTES_PER_VALUE = 42  # of memory, and as many of disk, that a value of the rows that matter takes (docs/spark.md)
 COMMON_ROWS = 1000  # rows of a column from which a value is not looked for in it
 
 
@@ -164,7 +165,8 @@ def extract(
             del examples
             with _step(work, "rows", times) as todo:
                 if todo:
-                    fetch_cells(work, database, catalog, templates, progress, published=options.transformations)
+                    with _room_for_rows(work, options):
+                        fetch_cells(work, database, catalog, templates, progress, published=options.transformations)
             with _step(work, "candidates", times) as todo:
                 if todo:
                     with _search_time(work, options.timeout):
@@ -250,6 +252,22 @@ def _lines_at_fault(
             if told := " and ".join(place for place in places if place):
                 found[f"{predicate}({', '.join(arguments)})"] = told
     return found
+
+
+@contextmanager
+def _room_for_rows(work: duckdb.DuckDBPyConnection, options: ExtractOptions) -> Iterator[None]:
+    """If the rows that matter are too many for the memory allowed, say what they would take."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        undo(work)
+        rows = sum(count_fetched(work).values())
+        ((values,),) = work.execute("SELECT count(*) FROM cell_text").fetchall()
+        raise InputError(
+            f"the rows that matter do not fit into ‹memory›, {options.memory}, and as much disk: {rows:,} rows with "
+            f"{values:,} values came over until both were full (a value takes some {BYTES_PER_VALUE} bytes of each); "
+            "allow more, give fewer examples, or leave tables out with ‹exclude›"
+        ) from None
 
 
 def contradictions(examples: pa.Table) -> dict[str, list[list[str]]]:

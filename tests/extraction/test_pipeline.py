@@ -262,6 +262,24 @@ def test_a_lost_connection_is_taken_up_again_with_the_same_result(tmp_path: Path
     assert (calm.facts, calm.rules, calm.candidates) == (rough.facts, rough.rules, rough.candidates)
 
 
+def test_rows_that_do_not_fit_into_memory_say_what_they_would_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch_cells = pipeline.fetch_cells
+
+    def too_many(work: duckdb.DuckDBPyConnection, *given: Any, **more: Any) -> None:
+        fetch_cells(work, *given, **more)
+        work.begin()  # it may happen in the middle of something
+        raise duckdb.OutOfMemoryException("no room")
+
+    monkeypatch.setattr(pipeline, "fetch_cells", too_many)
+    with open_database(small_world(tmp_path)) as database:
+        with pytest.raises(InputError, match=r"do not fit into memory, 2GB,.* 400 rows with 1,100 values"):
+            extract(database, world_facts(), templates(), tmp_path / "run", ExtractOptions(negatives=Negatives.NONE))
+        monkeypatch.undo()
+        extract(database, world_facts(), templates(), tmp_path / "run", ExtractOptions(negatives=Negatives.NONE))
+
+
 def test_extraction_from_sqlite_with_all_defaults(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "w.sqlite")
     connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, flag BOOLEAN, price DECIMAL(8,2))")
