@@ -17,8 +17,9 @@ from ruleminer.proposals.fixed_text import Named
 from ruleminer.proposals.names import iri_words, name_fit, telling_names
 from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.rules.lexical import lexical_form
+from ruleminer.rules.mapping import is_absolute
 from ruleminer.rules.transformations import TRANSFORMATIONS
-from ruleminer.rules.values import Atom, Constant, Empty, Place, Rule, Transformed, Variable
+from ruleminer.rules.values import Atom, Concat, Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
 from ruleminer.structure.words import NameIndex, best_likeness, words
 
@@ -314,13 +315,34 @@ class PriorOf:
         return (x + (y if term.kind is PropertyKind.OBJECT else -min(y, 0.5))) / 2
 
     def _role(self, rule: Rule, argument: Variable) -> float:
-        """1 for a key, 0.4 for a link to one, −1 for a plain column; an IRI is at least as good as a link."""
+        """1 for a key, 0.4 for a link to one, −1 for a plain column; an IRI is at least as good as a link.
+
+        A key of several columns that is no IRI, `PX1/2`, has no column that is a key by itself, and none twice: nobody
+        writes it so. It is written in the order of the table's key.
+        """
         concat = rule.definition_of(argument)
         spelled = concat is not None and concat.is_path
         places = rule.places_of(argument)
+        if concat is not None and spelled and len(concat.variables) > 1 and not _is_iri(concat):
+            if len(set(concat.variables)) < len(concat.variables) or any(place in self._keys for place in places):
+                return -2.0
+            if not self._is_in_order(rule, concat):
+                return 0.9
         if any(place in self._keys for place in places) or (spelled and self._is_compound_key(rule, argument, places)):
             return 1.0
         return 0.4 if spelled or any(place in self._links for place in places) else -1.0
+
+    def _is_in_order(self, rule: Rule, concat: Concat) -> bool:
+        """Whether the columns of a key stand in the order of their table's primary key, if they are those."""
+        places = [rule.positions[variable][0].place for variable in concat.variables]
+        tables = {place.table for place in places}
+        own = (
+            self.schema.table(places[0].table).primary_key
+            if len(tables) == 1 and places[0].table in self.schema
+            else ()
+        )
+        names = tuple(place.column for place in places)
+        return {*names} != {*own} or names == own
 
     def _is_compound_key(self, rule: Rule, argument: Variable, places: Sequence[Place]) -> bool:
         """Whether an IRI's columns hold a key of their table; where none is known, any several columns may be one."""
@@ -340,6 +362,11 @@ def transformation_cost(part: Transformed) -> float:
     return math.log(len(TRANSFORMATIONS)) + sum(
         math.log(_CHARACTERS) * len(one) if isinstance(one, str) else math.log(_NUMBERS) for one in part.parameters
     )
+
+
+def _is_iri(concat: Concat) -> bool:
+    first = concat.parts[0]
+    return isinstance(first, str) and is_absolute(first)
 
 
 def _hold_a_key(columns: Set[str], table: Table) -> bool:

@@ -219,3 +219,16 @@ def test_what_stands_for_none(value: Scalar) -> None:
 @pytest.mark.parametrize("value", [date(2014, 5, 4), "Nantes", 9, 99, -2, True, Decimal("0.9"), "2014-05-04", "1"])
 def test_what_stands_for_itself(value: Scalar) -> None:
     assert not stands_for_none(value)
+
+
+def test_a_key_of_several_columns_is_written_in_order_and_holds_no_other_key() -> None:
+    seat = Table("Seat", SCHEMA.table("log").columns, ("line", "what"), (), (), 9)
+    prior = PriorOf(ONTOLOGY, Schema(None, (*SCHEMA.tables, seat)), DISTINCT).prior
+
+    def keys(body: str) -> float:
+        return prior(parse_rule(f"Author(x) <- {body}")).keys
+
+    assert keys('Seat(line: a, what: b), x = a ++ "/" ++ b') == 1.0
+    assert keys('Seat(line: a, what: b), x = b ++ "/" ++ a') == 0.9
+    assert keys('Person(id: a, code: b), x = a ++ "/" ++ b') == keys('Person(code: a), x = a ++ "/" ++ a') == -2.0
+    assert keys('Person(id: a, code: b), x = "http://h/" ++ a ++ "/" ++ b') == 1.0, "an IRI may say more"
