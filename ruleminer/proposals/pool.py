@@ -99,7 +99,7 @@ def dataset_pools(dataset: Dataset) -> dict[str, Pool]:
 
 def _pool(predicate: str, known: Known) -> Pool:
     """The pool of a predicate's facts, in one spelling: keys as IRIs where some are."""
-    positives = {one.arguments: one for one in in_one_spelling(known.positives, known.positives)}
+    positives = {(one.arguments, one.spaces): one for one in in_one_spelling(known.positives, known.positives)}
     negatives = in_one_spelling(known.positives, known.negatives)
     return pool_of(predicate, list(positives.values()), negatives, known.drawn)
 

@@ -65,6 +65,13 @@ def test_a_key_may_be_a_value(
         assert 'rr:column "\\"rcode\\"" ; rr:termType rr:Literal' in text
 
 
+def test_things_of_several_tables_with_one_key_are_several_examples(database: str, tmp_path: Path) -> None:
+    api.extract(database, ontology(), [("Artist", "artist:1"), ("Artist", "album:1")], tmp_path / "run")
+    (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert one.positives == 2
+    assert {rule.body[0].table for rule in one.proposed_rules} == {"artist", "album"}
+
+
 def test_keys_names_and_iris_of_one_kind_give_one_rule(database: str, tmp_path: Path) -> None:
     """Before, all was derived twice: by key and by IRI."""
     facts = [("Artist", "1"), ("Artist", "artist 9"), ("Artist", "http://my.org/a/5"), ("Artist", "http://my.org/a/7")]
