@@ -158,7 +158,9 @@ def npd(rules: Path, data: Path, url: str, folder: Path, jobs: int) -> dict[str,
     scenario = data / "rodi" / "npd"
     source = scenario_database(open_scenario(scenario), cache_folder())
     copy_database(Path(source.removeprefix("duckdb:///")), url, schema="npd")
-    return compare("npd", rules.read_text("utf-8"), scenario / "ontology.ttl", url, "npd", folder, jobs)
+    # The SQL of years has a per cent sign, which morph-kgc takes for a parameter.
+    kept = "\n".join(line for line in rules.read_text("utf-8").splitlines() if "year(" not in line)
+    return compare("npd", kept, scenario / "ontology.ttl", url, "npd", folder, jobs)
 
 
 def main() -> None:
