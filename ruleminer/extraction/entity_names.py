@@ -50,6 +50,11 @@ def key_columns(table: Table) -> tuple[str, ...]:
     return table.primary_key if table.own_key is None else (table.own_key,)
 
 
+def _filled(key: Sequence[str]) -> str:
+    """That a row has a key: SQLite has primary keys with NULLs, and who has none cannot be meant."""
+    return " AND ".join(f"{quote_identifier(name)} IS NOT NULL" for name in key)
+
+
 def rows_with_keys(database: Database, table: Table, keys: Iterable[str]) -> set[str] | None:
     """Which of some keys of several columns, `PX1/2`, rows of a table have; None if that cannot be asked."""
     wanted = set(keys)
@@ -125,7 +130,8 @@ class Names:
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, {', '.join(keys)} FROM ("
             f"SELECT v, {', '.join(keys)}, row_number() OVER (PARTITION BY v ORDER BY {', '.join(order)}) AS place "
             f"FROM (SELECT DISTINCT {value} AS v, {', '.join(made)} "
-            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)) AS d) AS e "
+            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)"
+            f" AND {_filled(key)}) AS d) AS e "
             f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
         )
         found: dict[str, list[str]] = {}
@@ -159,7 +165,8 @@ class Names:
         own = [_text(database, table, name) for name in key]
         sql = (
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {', '.join((*own, *values))} "
-            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 ORDER BY {', '.join(map(quote_identifier, key))}"
+            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 AND {_filled(key)} "
+            f"ORDER BY {', '.join(map(quote_identifier, key))}"
         )
         wanted = set(self._texts)
 

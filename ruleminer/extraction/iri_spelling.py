@@ -10,8 +10,9 @@ the longest only beyond it, and a piece of it that is alike some predicate's nam
 holds it (`…/member/…` where some column says `member`). A column of texts may also hold a piece percent-decoded
 (`New%20York`, `New+York`), if IRIs of the argument are so encoded.
 
-A text that is no IRI, `PX1/2`, is a key of several columns: all of its pieces stand in the row, but for words that are
-alike a predicate's name; or else it names nothing there.
+A text that is no IRI, `PX1/2`, is a key of several columns: all of its pieces stand in the row, or else it names
+nothing there. Not so those that are alike a predicate's name, nor words that are no table's name and that no row holds:
+they may be fixed text (`ex:disc/101`).
 
 Small numbers stand in many rows, so rows are not looked for by any segment. A row that explains c of the m pieces
 that can be explained at all explains one of the m - c + 1 rarest; a first look, at the rarest piece only, tells how
@@ -21,7 +22,7 @@ c explains c - n beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 
 import duckdb
 import pyarrow as pa
@@ -191,8 +192,10 @@ def spell_iris(work: duckdb.DuckDBPyConnection, key_columns: KeyColumns) -> None
     Keys of which the columns are known are spelt by these alone. Joins are written in the order in which they are best
     done.
     """
-    _find_naming_words(work)
+    predicates = [name for (name,) in work.execute("SELECT DISTINCT predicate FROM fact").fetchall()]
+    _find_naming_words(work, predicates)
     work.execute(_OCCURRENCES)
+    _find_plain_texts(work, predicates)
     _look(work, _FIRST_LOOK)
     work.execute(_SECOND_SEEDS)
     _look(work, _SECOND_LOOK)
@@ -227,17 +230,22 @@ def names_something(piece: str, predicates: Iterable[str]) -> bool:
     return best_likeness({piece}, predicates) >= _ALIKE
 
 
+def must_stand(piece: str, predicates: Iterable[str], known: Set[str]) -> bool:
+    """Whether a piece of a text that is no IRI must stand in the row that it names: it is no fixed word.
+
+    `known` are texts that rows hold, and names of tables in lower case.
+    """
+    is_word = not any(map(str.isdigit, piece)) and piece not in known and piece.lower() not in known
+    return not is_word and not names_something(piece, predicates)
+
+
 def is_plain(text: str) -> bool:
     """Whether a text with marks in it is no IRI."""
     return "://" not in text and not text.startswith(("urn:", "tag:"))
 
 
-def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
-    """Fill `naming_word(text)`, the pieces of namespaces that are alike a predicate's name, and `plain_text`.
-
-    That tells of each text which is no IRI how many pieces of it must stand in a row.
-    """
-    predicates = [name for (name,) in work.execute("SELECT DISTINCT predicate FROM fact").fetchall()]
+def _find_naming_words(work: duckdb.DuckDBPyConnection, predicates: Sequence[str]) -> None:
+    """Fill `naming_word(text)`: the pieces of namespaces that are alike a predicate's name."""
     inner = work.execute(
         "SELECT DISTINCT text FROM segment WHERE first = last AND last <= inside AND how = ''"
     ).fetchall()
@@ -245,13 +253,21 @@ def _find_naming_words(work: duckdb.DuckDBPyConnection) -> None:
     work.register("words", pa.table({"text": pa.array(words, pa.string())}))
     work.execute("CREATE OR REPLACE TEMP TABLE naming_word AS SELECT * FROM words")
     work.unregister("words")
+
+
+def _find_plain_texts(work: duckdb.DuckDBPyConnection, predicates: Sequence[str]) -> None:
+    """Fill `plain_text(iri, pieces)`: of each text that is no IRI, how many pieces of it must stand in a row."""
+    rows = work.execute(
+        "SELECT text FROM spelt SEMI JOIN spelt_cell USING (txt) UNION SELECT lower(table_name) FROM source_column"
+    ).fetchall()
+    known = {text for (text,) in rows}
     pieces: dict[int, int] = {}
     for iri, text, piece in work.execute(
         "SELECT iri, i.text, s.text FROM segment s JOIN iri i USING (iri) WHERE first = last AND how = ''"
         " AND NOT contains(i.text, '://') ORDER BY ALL"
     ).fetchall():
         if is_plain(text):
-            pieces[iri] = pieces.get(iri, 0) + (not names_something(piece, predicates))
+            pieces[iri] = pieces.get(iri, 0) + must_stand(piece, predicates, known)
     work.register(
         "plain", pa.table({"iri": pa.array(pieces, pa.int32()), "pieces": pa.array(pieces.values(), pa.int32())})
     )

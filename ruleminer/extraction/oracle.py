@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.extraction.fact_relations import LONGEST_RUN, MOST_PIECES
-from ruleminer.extraction.iri_spelling import is_plain, names_something
+from ruleminer.extraction.iri_spelling import is_plain, must_stand, names_something
 from ruleminer.extraction.published import CUT, LONGEST, MOST_WORDS, can_be_published, forms
 from ruleminer.extraction.published import LONGEST_RUN as WORDS_OF_ONE
 from ruleminer.problem.facts import Fact
@@ -452,7 +452,8 @@ def _spellings(iri: str, rows: list[Row], habits: Habits) -> dict[int, list[Way]
     explained = {index: sum(pieces for _, _, pieces, _ in best[0]) for index, best in ways.items()}
     if is_plain(iri):
         single = [iri[start:stop] for start, stop, pieces in segments if pieces == 1]
-        least = sum(not names_something(piece, habits.predicates) for piece in single)
+        known = {text for row in rows for text in row.texts.values()} | {row.table.lower() for row in rows}
+        least = sum(must_stand(piece, habits.predicates, known) for piece in single)
         ways = {index: best for index, best in ways.items() if explained[index] >= least}
         explained = {index: explained[index] for index in ways}
     most = max(explained.values(), default=0)

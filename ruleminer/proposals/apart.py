@@ -5,7 +5,11 @@ whole table. But nothing is of two classes that are declared disjoint; and of tw
 in the ontology, nobody means the very same rows. So where the best rules of two such classes take the same things, each
 is measured again with the other's examples as counter-examples. What comes out is taken if it narrows the same rows to
 all examples of its own and none of the other's; else all stays as it was, and is told. Of classes that nobody declares
-disjoint more is asked: one value of a code for all examples, and of the same code, if one chooses the other's rows.
+disjoint more is asked: one value of a code for all examples, of the same code, if one chooses the other's rows, and
+that hardly any code of the table would do so by chance. If k codes are looked at, whose values v have the shares p(v),
+with n examples of a class and m of the others,
+
+    chance = k · Σ p(v)^n · (1 − p(v))^m        summed over the values of the code that does so
 
 Numbers stand in every table: an example of one class is held against another only if the best rules of both take their
 things from one key.
@@ -29,6 +33,7 @@ from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
 _MOST = 20  # examples of one class that are held against another
+_CHANCE = 1 / 3  # of codes that tell examples apart at random, below which one is believed to be no accident
 _FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
 
 
@@ -65,7 +70,8 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         narrower = _narrower(anew, rules[name], measure) if anew is not None else []
         if anew is not None and not _is_disjoint(name, others[name], ontology):
             codes = {code for other in others[name] for code in _codes(rules[other])}
-            narrower = [i for i in narrower if _chooses_a_kind(anew.pool.rules[i], codes)]
+            chosen = _Chosen(rules[name], codes, len(anew.pool.positives), len(denied[name]), structure)
+            narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
         if anew is not None and narrower:
             found[name] = anew.only(narrower)
             columns = " and ".join(_conditions(found[name].pool.rules[0], rules[name]))
@@ -165,10 +171,28 @@ def _codes(rule: Rule) -> set[Place]:
     return {position.place for position, _ in rule.constants}
 
 
-def _chooses_a_kind(rule: Rule, codes: Set[Place]) -> bool:
-    """Whether a rule chooses rows by the value of one of these codes, or of any if there are none."""
-    own = _codes(rule)
-    return bool(own & codes if codes else own) and not rule.exclusions
+@dataclass(frozen=True)
+class _Chosen:
+    """What narrows a rule where nobody says that its class is disjoint from others, some of which have these codes."""
+
+    before: Rule
+    codes: Set[Place]
+    examples: int
+    denied: int
+    structure: Structure
+
+    def by_no_accident(self, rule: Rule) -> bool:
+        """Whether the one value of a code that a rule asks for in addition would hardly do so at random."""
+        more = _codes(rule) - _codes(self.before)
+        if len(more) != 1 or rule.exclusions or (self.codes and not more <= self.codes):
+            return False
+        (code,) = more
+        profile = self.structure.profile.column(*code)
+        if profile is None or not profile.filled:
+            return False
+        shares = np.array([rows for _, rows in profile.common]) / profile.filled
+        looked_at = 1 if self.codes else max(1, len(self.structure.kinds(code.table)))
+        return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum()) <= _CHANCE
 
 
 def _conditions(rule: Rule, before: Rule) -> list[str]:

@@ -32,9 +32,13 @@ class Known:
 
 
 def candidate_sets(dataset: Dataset) -> dict[str, Known]:
-    """The facts of a dataset with their candidates, by predicate; rules that derive no positive compete for nothing."""
+    """The facts of a dataset with their candidates, by predicate.
+
+    Rules that derive no positive compete for nothing, and are told of counter-examples that somebody gave alone: one by
+    its key may be that of an IRI.
+    """
     facts = list(dataset.facts_with_rules())
-    competing = {number for fact in facts if fact.positive for number in fact.rules}
+    competing = {number for fact in facts if fact.positive or not fact.drawn for number in fact.rules}
     bodies = dataset.bodies(competing)
     sides: dict[str, Known] = {}
     for fact in facts:

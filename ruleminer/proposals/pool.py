@@ -99,9 +99,20 @@ def dataset_pools(dataset: Dataset) -> dict[str, Pool]:
 
 def _pool(predicate: str, known: Known) -> Pool:
     """The pool of a predicate's facts, in one spelling: keys as IRIs where some are."""
-    positives = {(one.arguments, one.spaces): one for one in in_one_spelling(known.positives, known.positives)}
+    positives = _once(in_one_spelling(known.positives, known.positives))
     negatives = in_one_spelling(known.positives, known.negatives)
-    return pool_of(predicate, list(positives.values()), negatives, known.drawn)
+    return pool_of(predicate, positives, negatives, known.drawn)
+
+
+def _once(facts: Iterable[CandidateSet]) -> list[CandidateSet]:
+    """Each fact once, with all the rules that derive it in any spelling; `actor:1` and `customer:1` are two."""
+    found: dict[tuple[Arguments, Spaces], CandidateSet] = {}
+    for one in facts:
+        same = found.setdefault((one.arguments, one.spaces), one)
+        if same is not one:
+            bodies = tuple(dict.fromkeys((*same.bodies, *one.bodies)))
+            found[one.arguments, one.spaces] = CandidateSet(one.arguments, bodies, one.spaces)
+    return list(found.values())
 
 
 def with_rules(

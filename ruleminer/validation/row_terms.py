@@ -8,6 +8,7 @@ escaped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -244,8 +245,9 @@ def _natural_texts(values: Sequence[Any], types: set[type]) -> Texts:
     if types <= {str}:
         return values
     if len(types) == 1 and types <= _REPEATED:
-        known = {value: natural(value)[0] for value in set(values) if value is not None}
-        return [None if value is None else known[value] for value in values]
+        with suppress(TypeError):  # a signalling NaN cannot be looked up
+            known = {value: natural(value)[0] for value in set(values) if value is not None}
+            return [None if value is None else known[value] for value in values]
     if types == {int} and None not in values:
         return list(map(str, values))
     return [None if value is None else natural(value)[0] for value in values]

@@ -2,18 +2,21 @@
 
 A batch of rows goes to each worker in turn, so the same rows in the same order make the same files. A worker puts its
 lines into buckets by their hash; when all rows are read, each takes some buckets of all the others' and writes their
-distinct lines. Pipes hold them together: a worker whose reader is gone reads their end, and ends itself.
+distinct lines. Sockets hold them together: a worker whose reader is gone reads their end, and ends itself.
+
+Workers are programs of their own: `multiprocessing` would run the script again that asks for them.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from ruleminer.errors import RuleminerError
@@ -22,6 +25,7 @@ from ruleminer.validation.row_terms import Quad, QuadMaker, Reading, Row, Tally
 from ruleminer.validation.triple_parts import FORMS, Parts, part_name
 
 _PATIENCE = 10  # seconds for a worker to end
+_PROGRAM = "import sys; from ruleminer.validation.triple_workers import serve; serve(int(sys.argv[1]))"
 
 
 @dataclass
@@ -104,13 +108,17 @@ def write_by_workers(
             (folder / name).rename(staged / names[-1])
         (folder / "buckets").rmdir()
         folder.rmdir()
+    if not names:
+        with closing(Parts(staged, form, per_part)) as parts:
+            parts.have_one()
+        names = parts.names
     return names, sum(done.triples for done in written)
 
 
 class _Worker:
     """The reader's end of a worker."""
 
-    def __init__(self, process: SpawnProcess, pipe: Connection) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], pipe: Connection) -> None:
         self._process, self._pipe = process, pipe
 
     def send(self, message: object) -> None:
@@ -124,8 +132,9 @@ class _Worker:
         try:
             answer = self._pipe.recv()
         except (EOFError, ConnectionResetError):
-            self._process.join(_PATIENCE)
-            told = f"a process that makes triples was ended from outside (exit code {self._process.exitcode})"
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_PATIENCE)
+            told = f"a process that makes triples was ended from outside (exit code {self._process.returncode})"
             raise WorkerError(f"{told}; fewer ‹jobs› need less memory") from None
         if isinstance(answer, BaseException):
             raise answer
@@ -135,32 +144,43 @@ class _Worker:
 
 @contextmanager
 def _worker(work: _Work) -> Iterator[_Worker]:
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_run, args=(theirs, work), daemon=True)
-    try:
-        process.start()
-        theirs.close()
-        yield _Worker(process, ours)
-    finally:
-        ours.close()
-        process.join(_PATIENCE)
-        if process.is_alive():
-            process.kill()
-            process.join()
-
-
-def _run(pipe: Connection, work: _Work) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the reader hears it, and its end of the pipe is closed
-    try:
-        work.folder.mkdir()
-        _make(pipe, work)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return
-    except BaseException as error:
-        pipe.send(
-            error if isinstance(error, OSError | RuleminerError) else WorkerError(f"{type(error).__name__}: {error}")
+    ours, theirs = socket.socketpair()
+    with theirs:
+        number = theirs.fileno()
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(number)],
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is heard by the reader, who closes its end
         )
+    pipe = Connection(ours.detach())
+    worker = _Worker(process, pipe)
+    try:
+        worker.send(work)
+        yield worker
+    finally:
+        pipe.close()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def serve(number: int) -> None:
+    """What a worker does, by the socket of this number."""
+    with closing(Connection(number)) as pipe:
+        try:
+            work = pipe.recv()
+            work.folder.mkdir()
+            _make(pipe, work)
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            return
+        except BaseException as error:
+            known = isinstance(error, OSError | RuleminerError)
+            pipe.send(error if known else WorkerError(f"{type(error).__name__}: {error}"))
 
 
 def _make(pipe: Connection, work: _Work) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import duckdb
@@ -473,3 +474,24 @@ def test_a_key_of_several_columns_stands_where_those_of_its_table_do(tmp_path: P
         'stay(ward: a, number: b), x = a ++ "/" ++ b',
         'line(bill: a, line: b), x = a ++ "/" ++ b',
     }
+
+
+def test_rows_without_a_key_are_called_nothing(tmp_path: Path) -> None:
+    """SQLite has primary keys that are NULL."""
+    with sqlite3.connect(tmp_path / "music.sqlite") as connection:
+        connection.executescript(
+            """
+            CREATE TABLE band (id TEXT PRIMARY KEY, name TEXT);
+            INSERT INTO band VALUES ('a', 'Acid Rain'), (NULL, 'Blue Rain'), ('c', 'Cold Rain');
+            CREATE TABLE album (band TEXT, number INTEGER, title TEXT, PRIMARY KEY (band, number));
+            INSERT INTO album VALUES ('a', 1, 'Dry'), (NULL, 2, 'Wet');
+            """
+        )
+    connection.close()
+    facts = fact_table(
+        Fact(predicate, (name,), (None,))
+        for predicate, name in (("Band", "Acid Rain"), ("Band", "Blue Rain"), ("Album", "Wet"))
+    )
+    with open_database(tmp_path / "music.sqlite") as database:
+        found = read_entities(facts, learn_structure(database), database, ONTOLOGY)
+    assert [row["arg1"] for row in found.facts.to_pylist()] == ["a", "Blue Rain", "Wet"]

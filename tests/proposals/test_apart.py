@@ -82,6 +82,22 @@ def test_kinds_beside_each_other_are_told_apart_by_a_code_that_nothing_is_called
     assert "Keeper: sort of party tells its examples from those of Digger, which would have the same rows" in notes
 
 
+def test_kinds_that_nobody_declares_disjoint_are_not_told_apart_by_chance(tmp_path: Path) -> None:
+    """Of five columns at random some part two examples from two others."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        codes = ", ".join(f"(hash(i, {n}) % 2)::INTEGER AS c{n}" for n in range(5))
+        connection.execute(f"CREATE TABLE party AS SELECT i::INTEGER AS id, {codes} FROM range(101, 161) r(i)")
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+        ends = connection.execute("SELECT list(id ORDER BY id) FROM party GROUP BY c0 ORDER BY c0").fetchall()
+    facts = [(kind, n) for kind, (ids,) in zip(("Keeper", "Digger"), ends, strict=True) for n in ids[:2]]
+    rules, notes = proposed(f"duckdb:///{tmp_path / 'party.duckdb'}", tmp_path / "run", facts)
+    assert rules == {"Keeper": ["party(id: x)"], "Digger": ["party(id: x)"]}
+    assert "no code tells their examples apart" in notes
+    facts = [(kind, n) for kind, (ids,) in zip(("Keeper", "Digger"), ends, strict=True) for n in ids[:6]]
+    rules, _ = proposed(f"duckdb:///{tmp_path / 'party.duckdb'}", tmp_path / "more", facts)
+    assert rules == {"Keeper": ["party(id: x, c0: 0)"], "Digger": ["party(id: x, c0: 1)"]}
+
+
 def test_things_of_other_tables_with_the_same_keys_are_no_counter_examples(database: str, tmp_path: Path) -> None:
     facts = [("Keeper", 102), ("Keeper", 103), ("Keeper", 104), ("Goods", 1002), ("Goods", 1003)]
     rules, notes = proposed(database, tmp_path / "run", facts, more=DISJOINT)

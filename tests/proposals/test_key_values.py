@@ -87,3 +87,26 @@ def test_keys_names_and_iris_of_one_kind_give_one_rule(database: str, tmp_path: 
         ),
         "code": (['code(x, y) <- reagent(rcode: a, label: y), x = "http://my.org/r/" ++ a'], 2),
     }
+
+
+def test_equal_keys_of_two_tables_are_two_examples(database: str, tmp_path: Path) -> None:
+    facts = [("Artist", f"{table}:{key}") for table in ("album", "artist") for key in (1, 2, 3)]
+    api.extract(database, ontology(), facts, tmp_path / "run")
+    (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert one.positives == 6
+    assert {rule_text(rule).partition(" <- ")[2] for rule in one.proposed_rules} == {"album(id: x)", "artist(id: x)"}
+
+
+@pytest.mark.parametrize("denied", ["http://my.org/a/7", "7"])
+def test_a_counter_example_by_its_key_is_one_of_its_iri(denied: str, database: str, tmp_path: Path) -> None:
+    rows = [("Artist", "http://my.org/a/5", "+"), ("Artist", "http://my.org/a/6", "+"), ("Artist", denied, "-")]
+    given = {name: [row[i] for row in rows] for i, name in enumerate(("predicate", "arg1", "label"))}
+    api.extract(database, ontology(), given, tmp_path / "run")
+    assert "derives 1 of your counter-examples" in "\n".join(api.propose(tmp_path / "run").proposals.notes)
+
+
+@pytest.mark.parametrize("prefix", ["ex:record/", "record/", "info:lab/"])
+def test_words_before_a_key_may_be_fixed_text(prefix: str, database: str, tmp_path: Path) -> None:
+    api.extract(database, ontology(), [("Artist", f"{prefix}{key}") for key in (11, 12, 13)], tmp_path / "run")
+    (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert f'x = "{prefix}" ++ a' in rule_text(one.proposed_rules[0])

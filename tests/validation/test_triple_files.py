@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import psycopg2
 import pyarrow.parquet as pq
 import pytest
 from pyoxigraph import Dataset
@@ -118,12 +122,53 @@ def test_several_processes_write_the_same_triples(form: str, tmp_path: Path) -> 
     assert read(one, form) == read(alone, form)
 
 
+def test_a_script_that_asks_for_several_processes_runs_once(tmp_path: Path) -> None:
+    """Workers are programs of their own, and do not import what asks for them."""
+    people(tmp_path, 50)
+    (tmp_path / "script.py").write_text(
+        "import ruleminer\nprint('runs', flush=True)\n"
+        "print(ruleminer.write_triples('people.ttl', 'out', database='people.duckdb', jobs=2).triples)\n"
+    )
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["runs", "200"], done.stderr
+
+
+def test_several_processes_write_a_part_although_there_is_nothing(tmp_path: Path) -> None:
+    with open_database(people(tmp_path, 0)) as database:
+        written = write_triples(read_r2rml(tmp_path / "people.ttl"), database, tmp_path / "out", jobs=2)
+    assert [file.read_bytes() for file in written.files] == [b""]
+
+
+def test_bytes_of_a_server_go_to_other_processes(empty_postgres: str, tmp_path: Path) -> None:
+    with psycopg2.connect(empty_postgres) as connection, connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TABLE people (id int, name bytea, town text); INSERT INTO people VALUES (1, '\\x00ff', 'x')"
+        )
+    connection.close()
+    (tmp_path / "people.ttl").write_text(PEOPLE, "utf-8")
+    with open_database(empty_postgres) as database:
+        written = write_triples(read_r2rml(tmp_path / "people.ttl"), database, tmp_path / "out", jobs=2)
+    assert '"00FF"^^<http://www.w3.org/2001/XMLSchema#hexBinary>' in "".join(f.read_text() for f in written.files)
+
+
+def test_a_number_that_is_none_of_any_kind_is_written(tmp_path: Path) -> None:
+    """SQLite keeps any text in a column of decimals."""
+    with sqlite3.connect(tmp_path / "people.sqlite") as connection:
+        connection.execute("CREATE TABLE people (id INTEGER, name DECIMAL(9, 2), town TEXT)")
+        connection.execute("INSERT INTO people VALUES (1, 'sNaN', 'x'), (2, '1.50', 'x')")
+    connection.close()
+    (tmp_path / "people.ttl").write_text(PEOPLE, "utf-8")
+    with open_database(tmp_path / "people.sqlite") as database:
+        written = write_triples(read_r2rml(tmp_path / "people.ttl"), database, tmp_path / "out")
+    assert written.triples == 7
+
+
 def workers_of(pid: int) -> list[int]:
     """The processes that make triples for another."""
     found = []
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         with suppress(OSError):
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+            if b"triple_workers" in Path(f"/proc/{child}/cmdline").read_bytes():
                 found.append(int(child))
     return found
 

@@ -90,6 +90,15 @@ def _without_padding(value: Any, _cursor: object) -> Any:
 _PADDED = new_type((1042,), "BPCHAR", _without_padding)
 
 
+def _plain_bytes(value: str | bytes | None, cursor: Any) -> bytes | None:
+    """Bytes of their own: psycopg2's are a view that cannot be sent to another process."""
+    read = psycopg2.BINARY(value, cursor)
+    return None if read is None else bytes(read)
+
+
+_BYTES = new_type((17,), "BYTEA", _plain_bytes)
+
+
 class PostgreSQL:
     """A server. Connections are opened as needed and kept for the next statement."""
 
@@ -278,6 +287,7 @@ class PostgreSQL:
         try:
             connection.set_session(readonly=True)
             register_type(_PADDED, connection)
+            register_type(_BYTES, connection)
             with connection.cursor() as cursor:
                 for setting in _session_settings(self._url, self._schema, self._timeout):
                     cursor.execute(setting)
