@@ -86,7 +86,7 @@ def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
             if place != best[number]
         ]
     found = sorted(found, key=lambda one: -one.share)[:MOST]
-    return tuple(one for one in _whole(found) if one.share >= _LEAST)
+    return _whole([one for one in _whole(found) if one.share >= _LEAST])
 
 
 def _joined(parts: Iterable[tuple[Rule, ...]]) -> tuple[Rule, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -216,7 +217,10 @@ def _most_common(pairs: Sequence[tuple[str, int]], filled: int) -> tuple[tuple[s
     """The most frequent of all values; none if these are not all."""
     if sum(count for _, count in pairs) != filled:
         return ()
-    ordered = sorted(((form, count) for form, count in pairs), key=lambda pair: (-pair[1], pair[0]))
+    counts: Counter[str] = Counter()
+    for form, count in pairs:  # 0.0 and -0.0 are two values, of one form
+        counts[form] += count
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return tuple(ordered[:COMMON])
 
 

@@ -10,20 +10,21 @@ from ruleminer.validation.r2rml_values import R2RMLMapping, RefObject, TermMap, 
 _TOLD = 3  # forms, and terms, that a note names
 
 
-def iri_forms_of_terms(mapping: R2RMLMapping) -> dict[str, frozenset[str]]:
-    """The forms of the IRIs at the ends of each class and property, by local name: `http://…/album/{}`."""
-    found: dict[str, set[str]] = {}
+def iri_forms_of_ends(mapping: R2RMLMapping) -> dict[tuple[str, int], frozenset[str]]:
+    """The forms of the IRIs at each end, 0 or 1, of classes and properties by local name: `http://…/album/{}`."""
+    found: dict[tuple[str, int], set[str]] = {}
     for triples_map in mapping.maps:
         subject = _form(triples_map.subject)
         for iri in triples_map.classes:
-            found.setdefault(local_name(iri), set()).add(subject)
+            found.setdefault((local_name(iri), 0), set()).add(subject)
         for pair in triples_map.predicate_objects:
             ends = [mapping.parent(one.parent).subject if isinstance(one, RefObject) else one for one in pair.objects]
-            forms = {form for end in ends if (form := _form(end))}
             for predicate in pair.predicates:
                 if predicate.constant:
-                    found.setdefault(local_name(predicate.constant.strip("<>")), set()).update({subject, *forms})
-    return {term: frozenset(filter(None, forms)) for term, forms in found.items()}
+                    name = local_name(predicate.constant.strip("<>"))
+                    found.setdefault((name, 0), set()).add(subject)
+                    found.setdefault((name, 1), set()).update(map(_form, ends))
+    return {end: frozenset(filter(None, forms)) for end, forms in found.items()}
 
 
 def _form(term: TermMap) -> str:
@@ -35,15 +36,17 @@ def _form(term: TermMap) -> str:
 
 def changed_forms(before: R2RMLMapping, after: R2RMLMapping) -> Iterator[str]:
     """A line for each change of IRIs, with the terms whose things have others now."""
-    old, new = iri_forms_of_terms(before), iri_forms_of_terms(after)
-    changes: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
-    for term in sorted({*old} & {*new}):
-        if old[term] != new[term]:
-            lost, gained = old[term] - new[term], new[term] - old[term]
-            changes.setdefault((lost or old[term], gained or new[term]), []).append(term)
+    old, new = iri_forms_of_ends(before), iri_forms_of_ends(after)
+    changes: dict[tuple[frozenset[str], frozenset[str]], dict[str, None]] = {}
+    for end in sorted({*old} & {*new}):
+        if old[end] != new[end]:
+            changes.setdefault((old[end] - new[end], new[end] - old[end]), {})[end[0]] = None
     for (lost, gained), terms in changes.items():
-        were, are = (_several(sorted(some)) or "none" for some in (lost, gained))
-        yield f"{_several(terms)}: other IRIs, {were} before and {are} after"
+        were, are = (_several(sorted(some)) for some in (lost, gained))
+        if lost and gained:
+            yield f"{_several([*terms])}: other IRIs, {were} before and {are} after"
+        else:
+            yield f"{_several([*terms])}: {'no more' if lost else 'more'} IRIs, {were or are}"
 
 
 def clashes(forms: Mapping[str, Mapping[str, object]]) -> Iterator[str]:

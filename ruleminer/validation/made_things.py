@@ -130,12 +130,17 @@ class MadeThings:
                         yield "/".join(key_text(value) for _, value in ranked)
 
     def clashes(self) -> list[str]:
-        """Things with several IRIs, and IRIs that name things of several kinds, in a line each."""
+        """Things with several IRIs, and IRIs that name things of several kinds, in a line each.
+
+        A column that nothing is known to lead from may hold keys of anything.
+        """
         objects = (maker for some in self._objects.values() for maker in some)
         forms: dict[str, dict[str, None]] = {}
         for maker in (*filter(None, self._subjects.values()), *objects):
             form = "".join("{}" if part is None else part for part in maker.form)
             for places in product(*maker.origins) if form else ():
+                if len(places) == 1 and self._declared.space(places[0]) is None:
+                    continue
                 kind = ", ".join(sorted(".".join(place) for place in _roots(places, self._declared)))
                 forms.setdefault(kind, {})[form] = None
         return list(clashes(forms))

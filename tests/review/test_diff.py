@@ -97,3 +97,9 @@ def test_other_iris_for_the_same_things_are_told(run: Cli, tmp_path: Path) -> No
     assert (told["same"], told["terms"]) == (2, [])
     assert told["notes"] == ["A and under: other IRIs, http://x/t/{} before and http://x/u/{} after"]
     assert json.loads(run("diff", "one.ttl", "one.ttl", "--db", "d.duckdb", "--json").out)["notes"] == []
+    more = (
+        '<#v> rr:logicalTable [ rr:tableName "t" ] ; rr:subjectMap [ rr:template "http://x/v/{up}" ; rr:class :A ] .\n'
+    )
+    (tmp_path / "more.ttl").write_text(document + more)
+    told = json.loads(run("diff", "one.ttl", "more.ttl", "--db", "d.duckdb", "--json").out)
+    assert told["notes"] == ["A: more IRIs, http://x/v/{}"]

@@ -161,6 +161,25 @@ def test_iris_that_do_not_meet_or_that_two_kinds_share_are_told(facts: str, run:
     ]
 
 
+def test_a_column_that_nothing_is_known_to_lead_from_may_hold_keys_of_anything(run: Run, shop: Path) -> None:
+    with sqlite3.connect(shop / "plain.sqlite") as connection:
+        connection.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY)")
+        connection.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer INTEGER)")
+        connection.execute("INSERT INTO customer VALUES (1), (2)")
+        connection.execute("INSERT INTO orders VALUES (7, 2)")
+    connection.close()
+    (shop / "plain.ttl").write_text(
+        """@prefix rr: <http://www.w3.org/ns/r2rml#> . @prefix : <http://shop#> .
+        <#C> rr:logicalTable [ rr:tableName "customer" ] ;
+          rr:subjectMap [ rr:template "http://e.x/c/{id}" ; rr:class :Customer ] .
+        <#O> rr:logicalTable [ rr:tableName "orders" ] ; rr:subjectMap [ rr:template "http://e.x/o/{id}" ] ;
+          rr:predicateObjectMap [ rr:predicate :by ; rr:objectMap [ rr:template "http://e.x/c/{customer}" ] ] ."""
+    )
+    asked = words(shop, "predicate,arg1,arg2\nCustomer,customer:1,\n")
+    asked = tuple({"mapping.ttl": "plain.ttl", "shop.sqlite": "plain.sqlite"}.get(word, word) for word in asked)
+    assert json.loads(run(*asked, "--json").out)["notes"] == []
+
+
 def words(shop: Path, facts: str) -> tuple[str, ...]:
     (shop / "facts.csv").write_text(facts, "utf-8")
     return (*("validate", "--mapping", "mapping.ttl", "--examples", "facts.csv"), "--ontology", "shop.ttl", "--db",

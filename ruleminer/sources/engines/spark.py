@@ -16,6 +16,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -179,8 +180,11 @@ class Spark:
 
     @property
     def writes_in_parallel(self) -> bool:
-        """Whether executors write files for us: those of a session of ours do; a server's disks are not ours."""
-        return not self._is_remote
+        """Whether executors write files for us: those of a session of ours do; a server's disks are not ours.
+
+        Spark hands them Arrow only where pandas is, too; without it rows are streamed.
+        """
+        return not self._is_remote and find_spec("pandas") is not None
 
     def write_distinct(
         self,
