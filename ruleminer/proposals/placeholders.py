@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
@@ -23,7 +24,8 @@ from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
 _BASES = 4  # rules of a pool that are looked at: the best, which may be parts of a union
-_EXPECTED = 2.0  # examples with the value that there would be, were it published
+_EXPECTED = 2.0  # examples with the value that there would be, were it published …
+_EXPECTED_OF_NONE = 1.0  # … and with one that stands for no value wherever it stands, 9999-12-31
 
 
 def without_placeholders(measured: Sequence[Measured], structure: Structure, weights: PriorWeights) -> list[list[Rule]]:
@@ -61,8 +63,10 @@ def suspects(profile: ColumnProfile, examples: int, key: ColumnProfile | None) -
     In a column that leads to a key they are things like others, if they lie among its numbers.
     """
     if profile.common:
-        frequent = [text for text, rows in profile.common[:1] if examples * rows >= _EXPECTED * profile.filled]
-        yield from frequent
+        for text, rows in profile.common[:1]:
+            expected = _EXPECTED_OF_NONE if stands_for_none(text) else _EXPECTED
+            if examples * rows >= expected * profile.filled:
+                yield text
     elif examples * (profile.filled - profile.distinct + 1) >= _EXPECTED * profile.filled:
         ends = (text for text in (profile.low, profile.high) if text is not None)
         low, high = key.span if key is not None and profile.span and key.span else (1, 0)

@@ -177,7 +177,9 @@ class PriorOf:
         )
         unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
-        unnamed += len(rule.exclusions) + _relates_to_itself(term, rule)
+        unnamed += sum(not stands_for_none(constant.value) for _, constant in rule.exclusions) + _relates_to_itself(
+            term, rule
+        )
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:

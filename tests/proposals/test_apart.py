@@ -130,6 +130,12 @@ def test_a_link_to_few_things_may_choose_where_counter_examples_ask_for_it(datab
     assert rules == {"Film": ['track(id: a, medium_id: 3), x = "http://lab/film/" ++ a']}
 
 
+def test_a_value_that_stands_for_none_is_left_out_though_nobody_denies_it(database: str, tmp_path: Path) -> None:
+    facts = [("until", 104, "2020-04-14"), ("until", 108, "2020-04-18")]
+    rules, _ = proposed(database, tmp_path / "run", facts)
+    assert rules == {"until": ["party(id: x, ended: y), y <> 9999-12-31"]}
+
+
 def test_a_value_that_a_counter_example_denies_is_denied_in_all_rows(database: str, tmp_path: Path) -> None:
     facts, denied = [("until", 104, "2020-04-14"), ("until", 108, "2020-04-18")], [("until", 103, "9999-12-31")]
     rules, _ = proposed(database, tmp_path / "run", facts, denied)
