@@ -26,6 +26,7 @@ from ruleminer.proposals.hypotheses import FEATURES, Candidates, World, problem_
 from ruleminer.proposals.parts import Part, all_parts
 from ruleminer.proposals.prior import Prior, PriorOf
 from ruleminer.proposals.ranking import Measured, likelihood_of
+from ruleminer.proposals.truth_values import told_as_truth
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.words import NameIndex, words
@@ -141,8 +142,14 @@ class Joint:
     def beliefs(self, measured: Mapping[str, Measured]) -> dict[str, list[Belief]]:
         """What is believed of every term of the ontology, and of others that have examples: of each of its parts."""
         parted = self._parted(measured)
+        if not parted:  # a vocabulary for everybody that has no word for anything here
+            return {}
         candidates = [self._candidates(part, measured) for part in parted]
-        problem, hypotheses = problem_of(candidates, self.world, self.ontology)
+        problem, known = problem_of(candidates, self.world, self.ontology)
+        hypotheses = [
+            bodies if part.whole.name in measured else self._published(part, bodies)
+            for part, bodies in zip(parted, known, strict=True)
+        ]
         rounds, said, there, sure = self._thought(problem, parted, hypotheses)
         problem = replace(problem, there=there)
         first, last = (logits.softmax(-1).double().numpy() for logits in (rounds[0], rounds[-1]))
@@ -238,6 +245,9 @@ class Joint:
         chosen = {term.iri for term in asked}
         return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
 
+    def _published(self, part: Part, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
+        return told_as_truth(bodies, part.whole, self.ontology, self.world.structure)
+
     def _candidates(self, part: Part, measured: Mapping[str, Measured]) -> Candidates:
         one = measured.get(part.whole.name)
         if one is not None and one.pool.positives:
@@ -248,7 +258,7 @@ class Joint:
         offered = part.offered(self.world)
         if answers.kept:  # a rule in the user's own words is one more
             offered = tuple(dict.fromkeys((*offered, *answers.kept)))
-        answered = answers.log_likelihood(offered)[1:].astype(np.float32)
+        answered = answers.log_likelihood(self._published(part, offered))[1:].astype(np.float32)
         return Candidates(part.term, offered, at=part.at, answered=answered)
 
 
