@@ -81,7 +81,7 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        problems = [problem.shortened(LEARNT) for problem in read_corpus(home / "problems", seeds)]
+        problems = list(read_corpus(home / "problems", seeds, LEARNT))
         held_out = list(read_corpus(home / "held-out", others))
         if settings.get("by_hand"):
             return {"problems": 0, "scores": {"no example": asdict(judge(by_hand, held_out, bare))}}

@@ -12,10 +12,10 @@ from ruleminer.cli.app import JsonOption, QuietOption, app, print_json
 from ruleminer.progress import unsaid
 
 
-@app.command(epilog="Example: ruleminer pretrain --out network --databases 260")
+@app.command(epilog="Example: ruleminer pretrain --out network --databases 480")
 def pretrain(
     out: Annotated[Path, typer.Option("--out", help="Where the network goes, and what it learns from.")],
-    databases: Annotated[int, typer.Option(help="Generated databases to learn from, with two ontologies each.")] = 260,
+    databases: Annotated[int, typer.Option(help="Generated databases to learn from, with two ontologies each.")] = 480,
     held_out: Annotated[int, typer.Option(help="Others, by which it is measured.")] = 36,
     passes: Annotated[int, typer.Option(help="How often each is looked at.")] = 6,
     loss: Annotated[str, typer.Option(help="libra, nll, rc or uniform.")] = "libra",

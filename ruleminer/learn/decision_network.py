@@ -27,7 +27,8 @@ _FAR = 6.0  # deviations that a feature lies from its mean at most
 Without = Callable[..., Tensor]
 """Logits of some terms without these features, or without what is said along a relation."""
 
-_HEARD = len(Relation) * _CHANNELS * 2 + len(Relation) + 6
+_TOLD = 3 * _CHANNELS  # by a relation: the most of each channel, the mean, and how much in all
+_HEARD = len(Relation) * _TOLD + len(Relation) + 6
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Tensors:
     body: Tensor
     turned: Tensor
     value: Tensor
+    called: Tensor
     same_table: Tensor  # (S, S)
     inside: Tensor
     edges: Tensor
@@ -62,6 +64,7 @@ def tensors_of(problem: Problem, said: NDArray[np.float64] | None = None) -> Ten
         torch.from_numpy(problem.body),
         torch.from_numpy(problem.turned),
         torch.from_numpy(problem.value),
+        torch.from_numpy(problem.called),
         ((table[:, None] == table[None, :]) & (table[:, None] > 0)).float(),
         torch.from_numpy(problem.inside),
         torch.from_numpy(problem.edges),
@@ -115,8 +118,8 @@ class DecisionNetwork(nn.Module):
             told = heard
             if relation is not None:
                 told = heard.clone()
-                told[..., relation * 2 * _CHANNELS : (relation + 1) * 2 * _CHANNELS] = 0.0
-                told[..., len(Relation) * 2 * _CHANNELS + relation] = 0.0
+                told[..., relation * _TOLD : (relation + 1) * _TOLD] = 0.0
+                told[..., len(Relation) * _TOLD + relation] = 0.0
             return _answered(self._together(is_class, there, own, alone, told), there, said)
 
         return logits
@@ -149,14 +152,15 @@ class DecisionNetwork(nn.Module):
         size = (terms * len(Relation), places, _CHANNELS)
         most = by_edge.new_zeros(size).scatter_reduce(0, index, by_edge, "amax", include_self=True)
         count = by_edge.new_zeros(size[0]).index_add(0, slots, by_edge.new_ones(len(slots)))
-        mean = by_edge.new_zeros(size).index_add(0, slots, by_edge) / count.clamp(min=1.0)[:, None, None]
-        both = torch.cat([most, mean], -1).view(terms, len(Relation), places, 2 * _CHANNELS)
-        both = both.permute(0, 2, 1, 3).reshape(terms, places, -1)
+        total = by_edge.new_zeros(size).index_add(0, slots, by_edge)
+        mean = total / count.clamp(min=1.0)[:, None, None]
+        told = torch.cat([most, mean, total.log1p()], -1).view(terms, len(Relation), places, _TOLD)
+        told = told.permute(0, 2, 1, 3).reshape(terms, places, -1)
         absent = belief.new_zeros(size[0]).index_add(0, slots, belief[problem.edges[:, 1], 0])
         absent = (absent / count.clamp(min=1.0)).view(terms, 1, len(Relation)).expand(-1, places, -1)
         is_none = torch.zeros_like(belief)
         is_none[:, 0] = 1.0
-        return torch.cat([both, absent * is_none[:, :, None], claims(problem, belief)], -1)
+        return torch.cat([told, absent * is_none[:, :, None], claims(problem, belief)], -1)
 
 
 def _masked(logits: Tensor, there: Tensor) -> Tensor:
@@ -176,6 +180,7 @@ def messages(problem: Tensors, belief: Tensor) -> Tensor:
 
     Between a class and a property, or two classes: the share of our entities in theirs, of theirs in ours, and whether
     they stand in one table. Between two properties: how well both ends fit, and whether they are the same rows.
+    Between two parts of a term: whether the other one takes a column that is called the same, or any.
     """
     sets = problem.inside.shape[0]
     starts = _believed(problem.subject, belief, sets)  # (T, S)
@@ -200,7 +205,13 @@ def messages(problem: Tensors, belief: Tensor) -> Tensor:
     wanted = torch.where(turned[:, None], problem.turned[receiver], problem.body[receiver])
     same = bodies[sender].gather(1, wanted) * (wanted > 0)
     both = torch.stack([one[..., :2].mean(-1), other.mean(-1), same], -1)
-    return torch.where(of_two[:, None, None], both, one)
+    found = torch.where(of_two[:, None, None], both, one)
+    parts = _any(relation, Relation.SAME_TERM)
+    names = _believed(problem.called, belief, int(problem.called.max()) + 1)  # (T, names)
+    called = problem.called[receiver]
+    alike = names[sender].gather(1, called) * (called > 0)
+    taken = (1.0 - belief[sender, :1]).expand_as(alike)
+    return torch.where(parts[:, None, None], torch.stack([alike, taken, torch.zeros_like(alike)], -1), found)
 
 
 def claims(problem: Tensors, belief: Tensor) -> Tensor:

@@ -37,6 +37,7 @@ class Relation(IntEnum):
     CHILD_PROPERTY = 13
     SAME_DOMAIN = 14  # to a property, from another that starts at the same class
     DISJOINT = 15  # to a class, from one that shares nothing with it
+    SAME_TERM = 16  # to a part of a term, from what the term is of another class or kind of thing
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Problem:
     body: Ints  # (T, H): equal where two hypotheses derive the same rows; 0 for none
     turned: Ints  # (T, H): the body with its arguments turned round; 0 if nobody has it
     value: Ints  # (T, H): the column that a property's value comes from; 0 for none
+    called: Ints  # (T, H): what that column is called, whatever table it stands in; 0 for none
     table: Ints  # (S,): the table that a set stands in
     inside: Floats  # (S, S)
     edges: Ints  # (E, 3): receiver, sender, relation
@@ -76,6 +78,7 @@ class Problem:
                 "body",
                 "turned",
                 "value",
+                "called",
                 "right",
                 "sizes",
                 "derives",

@@ -22,7 +22,7 @@ from ruleminer.scenarios.domain_file import read_domain
 from ruleminer.structure.meaning import Meaning, meaning
 
 HELD_OUT = 1_000_000  # the first seed of what is held out
-VERSION = 7  # one more whenever problems of the same features are made otherwise
+VERSION = 9  # one more whenever problems of the same features are made otherwise
 MADE_WITH = "made-with.json"
 WRITTEN = ("university", "hospital", "shop")
 
@@ -46,11 +46,18 @@ def make_held_out(
     return range(HELD_OUT, HELD_OUT + databases)
 
 
-def read_corpus(folder: Path, seeds: Iterable[int]) -> Iterator[Problem]:
-    """The problems of these seeds, in order; a folder may hold more, from an earlier run."""
+def read_corpus(folder: Path, seeds: Iterable[int], most: int | None = None) -> Iterator[Problem]:
+    """The problems of these seeds, in order, perhaps with the `most` promising hypotheses of each term only.
+
+    A folder may hold more, from an earlier run. Where little is filled, an ontology may have nothing to ask, or nothing
+    that is known: that is no problem.
+    """
     for seed in seeds:
         for path in sorted(folder.glob(f"{seed:08}-*.npz")):
-            yield Problem.load(path)
+            problem = Problem.load(path)
+            problem = problem if most is None else problem.shortened(most)
+            if problem.judged.any():
+                yield problem
 
 
 def _make(

@@ -32,7 +32,7 @@ class PretrainRequest:
     """The options of the command."""
 
     out: Path
-    databases: int = 260
+    databases: int = 480
     held_out: int = 36
     options: DecisionOptions = field(default_factory=DecisionOptions)
     threads: int = 1
@@ -76,7 +76,7 @@ def pretrain(request: PretrainRequest, progress: Progress = silent, say: Say = u
     seeds = make_corpus(corpus, request.databases, known, progress, request.processes)
     others = make_held_out(held_out, request.held_out, known, progress, request.processes)
     torch.set_num_threads(request.threads)
-    problems = [problem.shortened(LEARNT) for problem in read_corpus(corpus, seeds)]
+    problems = list(read_corpus(corpus, seeds, LEARNT))
     passes = request.options.passes
 
     def told(done: int, loss: float) -> None:

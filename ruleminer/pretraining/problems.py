@@ -7,7 +7,7 @@ does not enter.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -31,7 +31,7 @@ from ruleminer.scenarios.names import Naming, named
 from ruleminer.scenarios.ontology_file import ontology_graph
 from ruleminer.scenarios.population import populated
 from ruleminer.scenarios.random_domain import random_domain
-from ruleminer.scenarios.rewording import Reworded, reworded
+from ruleminer.scenarios.rewording import Reworded, objects_of, reworded, subjects_of
 from ruleminer.scenarios.rows import connect, fill_tables
 from ruleminer.scenarios.truth import attribute_rules, true_rules
 from ruleminer.sources.database import open_database
@@ -74,14 +74,13 @@ def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -
             asked = Extensions(database)
             offered = {*world.shapes.classes, *world.shapes.objects, *world.shapes.values}
             derivations.recall({body: len(asked.facts(body)) for body in offered})
+            wordings = [reworded(ontology, randomness(seed, f"ontology {number}")) for number in range(ONTOLOGIES)]
+            wanted = {name for wording in wordings for names in wording.origin.values() for name in names}
             truth: Truth = {}
-            for name, rule in rules:
+            for name, rule in (*rules, *_of_ends(rules, wanted)):
                 own, at = truth.setdefault(name, {}), world.space_of(rule)
                 own[at] = own.get(at, frozenset()) | asked.facts(Body(rule))
-            return [
-                _problem(reworded(ontology, randomness(seed, f"ontology {number}")), truth, world, asked, generator)
-                for number in range(ONTOLOGIES)
-            ]
+            return [_problem(wording, truth, world, asked, generator) for wording in wordings]
 
 
 def _by_keys(domain: Domain) -> Domain:
@@ -102,6 +101,16 @@ def _rules(domain: Domain, layout: Layout) -> Iterator[tuple[str, Rule]]:
             for owner in prop.domains:
                 for rule in attribute_rules(domain, layout, prop, owner):
                     yield f"{prop.name} of {owner}", rule
+
+
+def _of_ends(rules: Sequence[tuple[str, Rule]], wanted: Set[str]) -> Iterator[tuple[str, Rule]]:
+    """The rules of classes that are all that some property leads to, or all that has it."""
+    for name, rule in rules:
+        if len(rule.arguments) == 2:
+            for argument, of in zip(rule.arguments, (subjects_of(name), objects_of(name)), strict=True):
+                if of in wanted:
+                    definitions = tuple(one for one in rule.definitions if one[0] == argument)
+                    yield of, replace(rule, arguments=(argument,), definitions=definitions)
 
 
 def _true(truth: Truth, wording: Reworded, part: Part) -> Facts:

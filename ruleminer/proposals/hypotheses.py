@@ -33,6 +33,7 @@ from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.structure.meaning import Meaning
 from ruleminer.structure.spaces import Space
 from ruleminer.structure.structure import Structure
+from ruleminer.structure.words import words
 
 Floats = NDArray[np.float32]
 
@@ -310,6 +311,14 @@ def _value_place(rule: Rule) -> Place | None:
     return places[-1] if places else None
 
 
+def _called(place: Place | None) -> tuple[str, ...]:
+    """What a column is called beside the name of its table: `name` for `product_name` of products."""
+    if place is None:
+        return ()
+    own, table = words(place.column), words(place.table)
+    return own[len(table) :] if own[: len(table)] == table and len(own) > len(table) else own
+
+
 def problem_of(
     candidates: Sequence[Candidates], world: World, ontology: Ontology
 ) -> tuple[Problem, list[tuple[Body, ...]]]:
@@ -325,12 +334,13 @@ def problem_of(
     sets: dict[EntitySet, int] = {NOTHING: 0}
     tables: dict[str, int] = {"": 0}
     values: dict[Place | None, int] = {None: 0}
+    names: dict[tuple[str, ...], int] = {(): 0}
     most = 1 + max((len(one) for one in kept), default=0)
     shape = (len(terms), most)
     features = np.zeros((*shape, len(FEATURES)), np.float32)
     there = np.zeros(shape, bool)
     sizes = np.zeros(shape, np.float32)
-    subject, object_, body, turned, value = (np.zeros(shape, np.int64) for _ in range(5))
+    subject, object_, body, turned, value, called = (np.zeros(shape, np.int64) for _ in range(6))
     turned_round = known.turned_round
     for number, (one, pair, chosen) in enumerate(zip(candidates, pairs, kept, strict=True)):
         places = pair.bodies[chosen]
@@ -348,11 +358,12 @@ def problem_of(
             body[number, column] = place + 1
             turned[number, column] = turned_round[place] + 1
             value[number, column] = values.setdefault(known.values[place], len(values))
+            called[number, column] = names.setdefault(_called(known.values[place]), len(names))
     inside = world.inside(list(sets))
     table = np.array([tables.setdefault(one.place.table, len(tables)) for one in sets], np.int64)
     problem = Problem(
         np.array([isinstance(term, OntologyClass) for term in terms], bool),
-        there, features, subject, object_, body, turned, value, table, inside,
+        there, features, subject, object_, body, turned, value, called, table, inside,
         relations(terms, [one.at for one in candidates], ontology),
         np.zeros(shape, bool), np.zeros(len(terms), bool), sizes,
         np.zeros((*shape, 0), bool), np.zeros((len(terms), 2), np.int64), world.rows,

@@ -6,6 +6,7 @@ All are hypotheses of one problem, so what is known of one term tells of the nex
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ _WORDS = {
     Relation.CHILD_PROPERTY: "the facts of {} are among its own",
     Relation.SAME_DOMAIN: "{} starts at the same things",
     Relation.DISJOINT: "how it lies beside {}, which shares nothing with it",
+    Relation.SAME_TERM: "how {} is found, which is the same term",
 }
 _GROUPS: tuple[tuple[str, Callable[[str], bool]], ...] = (
     ("its names fit by their letters", lambda name: name.startswith("letters")),
@@ -286,7 +288,7 @@ class Thoughts:
     @cached_property
     @torch.no_grad()
     def reasons(self) -> list[tuple[str, ...]]:
-        """Of each term's best hypothesis: what moved it most, by what is lost without it."""
+        """Of each term's best hypothesis: what moved it most, by how much its odds are less without it."""
         problem, names, rounds = self.problem, self.names, self.rounds
         tensors = tensors_of(problem, self.said)
         last = rounds[-1].softmax(-1)
@@ -296,11 +298,11 @@ class Thoughts:
         before = rounds[-2] if len(rounds) > 1 else rounds[-1]
         best = 1 + last[:, 1:].argmax(-1)
         told: list[list[tuple[float, str]]] = [[] for _ in names]
-        now = rounds[-1].log_softmax(-1)[chosen, best[chosen]]
+        now = _odds(rounds[-1][chosen], best[chosen])
         without = self.network.without(tensors, before, chosen)
 
         def gains(logits: Tensor) -> dict[int, float]:
-            left = now - logits.log_softmax(-1)[torch.arange(len(chosen)), best[chosen]]
+            left = now - _odds(logits, best[chosen])
             return dict(zip(chosen.tolist(), left.double().tolist(), strict=True))
 
         by_edge = messages(tensors, before.softmax(-1))
@@ -327,6 +329,12 @@ class Thoughts:
             )
             for own in told
         ]
+
+
+def _odds(logits: Tensor, best: Tensor) -> Tensor:
+    """How much one hypothesis of each term is before all others together, in nats."""
+    others = logits.scatter(1, best[:, None], -math.inf).logsumexp(-1)
+    return logits.gather(1, best[:, None]).squeeze(1) - others
 
 
 def _same(problem: Problem, term: int) -> NDArray[np.int64]:

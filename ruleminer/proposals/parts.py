@@ -156,12 +156,16 @@ class _Promise:
                     nearer[at, row] = max(nearer[at, row], self.votes.get((self._class[iri], at), 0.0) / most[at])
         for column, spaces in enumerate(named.at):
             scores = named.scores[:, column]
+            ranks: dict[int, int] = {}  # the best of a term at any kind of thing: where one is asked, all are
             for at in spaces:
                 total = np.where(scores >= _NAMED, scores + _NEARER * nearer[at], 0.0)
                 for rank, row in enumerate(np.argsort(-total, kind="stable")[:_RANKS].tolist()):
                     if total[row] > 0:
-                        pair, found = (named.numbers[row], at), (rank, -float(total[row]))
-                        self.ranked[pair] = min(found, self.ranked.get(pair, found))
+                        ranks[row] = min(rank, ranks.get(row, rank))
+            for row, rank in ranks.items():
+                for at in spaces:
+                    pair, found = (named.numbers[row], at), (rank, -float(scores[row] + _NEARER * nearer[at, row]))
+                    self.ranked[pair] = min(found, self.ranked.get(pair, found))
 
     def named(self, most: int) -> list[tuple[int, int]]:
         """The terms and kinds of things that names bring together, those that come first for some name first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations, product
 
 import numpy as np
@@ -38,7 +38,18 @@ def relations(terms: Sequence[OntologyTerm], at: Sequence[Space | None], ontolog
         for one, other in product(places.get(receiver, ()), places.get(sender, ())):
             if relation in _ANYWHERE or at[one] is None or at[other] is None or at[one] == at[other]:
                 found[one, other, int(relation)] = None
+    for parts in _parts(terms):
+        for one, other in permutations(parts[:_MOST], 2):
+            found[one, other, int(Relation.SAME_TERM)] = None
     return np.array(list(found), np.int64).reshape(-1, 3)
+
+
+def _parts(terms: Sequence[OntologyTerm]) -> Iterable[list[int]]:
+    """The places of the parts of each term: what it is of several kinds of things, or (`domain~term`) of classes."""
+    found: dict[str, list[int]] = {}
+    for number, term in enumerate(terms):
+        found.setdefault(term.iri.rpartition("~")[2], []).append(number)
+    return found.values()
 
 
 def _related(terms: Sequence[OntologyTerm], ontology: Ontology) -> Iterator[tuple[str, str, Relation]]:

@@ -41,6 +41,8 @@ class HouseStyle:
     drops_fillers: bool
     columns_by_table: bool = False
     """Whether every column begins with what its table is called, cut short: `emp_name`."""
+    values_by_table: bool = False
+    """Whether values of one word begin with what their table is called: `product_name`."""
 
     @classmethod
     def drawn(cls, generator: Random) -> HouseStyle:
@@ -54,6 +56,7 @@ class HouseStyle:
             end=generator.choice(("{}", "{} id", "{} no")),
             pairs_by_ends=generator.random() < 0.5,
             drops_fillers=generator.random() < 0.5,
+            values_by_table=generator.random() < 0.25,
         )
 
 
@@ -189,6 +192,8 @@ class _Writer:
             words += own if piece == "$" else of if piece == "{}" else [piece]
         if "$" not in form and len(column.wording) > 1:
             words += [word for term in column.wording[1:] for word in self.words(term)]
+        if self.style.values_by_table and column.role is Role.VALUE and len(words) == 1:
+            words = [*self.words(table.wording[0]), *words]
         words = self.cut(words)
         if self.style.columns_by_table:
             words = [abbreviated(self.words(table.wording[0])[0], self.keeps_vowels), *words]

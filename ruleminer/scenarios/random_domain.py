@@ -97,8 +97,13 @@ class _Composer:
         whole = sum(shares) * self.generator.uniform(1.0, 1.4)
         overlapping = self.classes[parent].overlapping
         fresh = [word for word in self.words["qualifiers"] if word.casefold() not in parent.casefold()]
+        nouns = self.words["agents" if parent in self.agents else "things"]
+        by_nouns = self.chance(0.35)  # an employee may be a nurse, not only a senior employee
         for qualifier, share in zip(self.generator.sample(fresh, count), shares, strict=True):
-            name = self.class_name(f"{qualifier} {noun}", f"{qualifier} {parent}")
+            texts = [f"{qualifier} {noun}", f"{qualifier} {parent}"]
+            if by_nouns and self.chance(0.7) and (other := self.generator.choice(nouns)) != noun:
+                texts = [other, *texts]
+            name = self.class_name(*texts)
             size = min(0.9, 1.5 * share / whole) if overlapping else share / whole
             child = Class(Notion(name), round(size, 3), parent, overlapping=self.chance(0.2))
             self.add_class(child, parent in self.agents)
@@ -167,10 +172,13 @@ class _Composer:
         for _ in range(self.generator.randint(6, 14)):
             start, end = self.generator.choice(names), self.generator.choice(names)
             verb = self.verb(start, end)
-            spoken = f"{verb} {end}"
+            spoken, by_role = f"{verb} {end}", False
             texts = (verb, spoken) if self.chance(0.5) else (spoken, f"{verb} this {end}")
+            role = self.generator.choice(self.words["agent_roles" if end in self.agents else "thing_roles"])
             if self.chance(0.15):
                 texts = (f"has {end}", spoken)
+            elif by_role := self.chance(0.35):
+                texts = (role, f"{start} {role}")
             name = self.property_name(*texts, f"{start} {spoken}")
             from_code, to_code = self.root(start).natural, self.root(end).natural
             if to_code and self.root(start).iri:
@@ -179,7 +187,9 @@ class _Composer:
             many = self.generator.choice(_MANY) if self.chance(0.4) and may_be_many else None
             inverse = None
             if self.chance(0.2) and not (many and from_code):
-                inverse = Notion(self.property_name(f"{start} of", f"has {start}", f"{start} of {end}"))
+                told = f"{role if by_role else end} of"  # the owner of a car is at the end of its link
+                inverses = (told, f"{told} {start}") if self.chance(0.6) else (f"has {start}", f"{told} {start}")
+                inverse = Notion(self.property_name(*inverses))
             missing = 0.0 if many else self.generator.choice(_MISSING)
             self.properties[name] = Link(Notion(name), start, end, missing, many, inverse)
 

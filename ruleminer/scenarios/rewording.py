@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from random import Random
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind
@@ -20,6 +21,19 @@ _STRANGERS = (0.0, 0.0, 0.1, 0.1, 0.3, 0.3, 0.8, 0.8, 3.0)  # terms that the dat
 _MISPLACED = (0.0, 0.0, 0.0, 0.0, 0.1, 0.3)  # classes that stand elsewhere than the data have them
 _GENERALISED = (0.0, 0.0, 0.0, 0.2)  # classes at the top that one more stands above, with the same members
 _STRANGERS_OF_OPEN = (0.3, 0.8, 3.0, 6.0)
+_BY_ROLE = (0.0, 0.4, 0.8)  # links named by nouns whose ends are a class: the heads of departments
+_BY_VALUE = (0.0, 0.0, 0.1)  # properties that those who have them are a class by
+_OBJECTS, _SUBJECTS = "objects of ", "subjects of "
+
+
+def objects_of(name: str) -> str:
+    """The origin of a class that is all that a property leads to."""
+    return _OBJECTS + name
+
+
+def subjects_of(name: str) -> str:
+    """The origin of a class that is all that has a property."""
+    return _SUBJECTS + name
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,7 @@ def reworded(ontology: Ontology, generator: Random) -> Reworded:
     silent = {axiom: generator.choice(_SILENT) for axiom in ("domains", "ranges", "inverses", "parents", "disjoint")}
     labelled = generator.choice((0.0, 0.3, 1.0))
     terms = [writer.written(term, names, silent, labelled) for term in kept]
+    terms += [*writer.by_role(terms, origin), *writer.by_value(terms, origin)]
     terms = writer.misplaced(writer.generalised(terms, origin))
     is_open = generator.random() < _LOOSE
     if is_open:
@@ -134,6 +149,35 @@ class _Writer:
             inverses=told("inverses", term.inverses),
         )
 
+    def by_role(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """Classes of what links lead to that are named by nouns: the heads of departments are some of its people."""
+        bank = vocabulary()["random"]
+        roles = {words_of(role) for role in (*bank["agent_roles"], *bank["thing_roles"])}
+        share = self.generator.choice(_BY_ROLE)
+        found: list[OntologyTerm] = []
+        for term in terms:
+            if isinstance(term, Property) and term.ranges and words_of(origin[term.name][0])[-1:] in roles:
+                role = [word for word in words_of(term.name) if word != "has"]
+                start = [*words_of(term.domains[0].removeprefix(self.space))] if term.domains else []
+                if self.chance(share):
+                    name = self.free([*start, *role] if self.chance(0.6) else role, True)
+                    origin[name] = tuple(objects_of(old) for old in origin[term.name])
+                    found.append(OntologyClass(self.space + name, name, parents=term.ranges[:1]))
+        return found
+
+    def by_value(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
+        """Classes of those that have some property: who has a licence is licensed."""
+        share = self.generator.choice(_BY_VALUE)
+        found: list[OntologyTerm] = []
+        for term in terms:
+            if isinstance(term, Property) and len(term.domains) == 1 and self.chance(share):
+                own = [*words_of(term.domains[0].removeprefix(self.space))]
+                said = [word for word in words_of(term.name) if word != "has"]
+                name = self.free([*said, *own] if self.chance(0.5) else [*own, "with", *said], True)
+                origin[name] = tuple(subjects_of(old) for old in origin[term.name])
+                found.append(OntologyClass(self.space + name, name, parents=term.domains))
+        return found
+
     def generalised(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
         """The terms with a wider class above some: of what it could hold, the data have the members of one class."""
         share = self.generator.choice(_GENERALISED)
@@ -142,6 +186,9 @@ class _Writer:
             if isinstance(term, OntologyClass) and not term.parents and self.chance(share):
                 own = words_of(term.name)
                 wide = list(own[-1:]) if len(own) > 1 else [*own, self.generator.choice(("group", "item", "unit"))]
+                kinds = [kind for kind in _kinds().values() if words_of(origin[term.name][0]) in kind.of]
+                if kinds and self.chance(0.7):
+                    wide = [*words_of(self.generator.choice(self.generator.choice(kinds).names))]
                 name = self.free(wide, True)
                 above = OntologyClass(self.space + name, name)
                 origin[name] = origin[term.name]
@@ -194,8 +241,9 @@ class _Writer:
         for noun in self.generator.sample(("thing", "agent", "item", "record", "concept", "entity"), 2):
             name = self.free([noun], True)
             tops.append(OntologyClass(self.space + name, name, parents=tuple(top.iri for top in tops)))
-        if self.chance(0.6):
-            terms = self.as_people(terms, origin)
+        for kind in self.generator.sample(list(_kinds()), len(_kinds())):
+            if self.chance(0.6):
+                terms = self.of_kind(terms, origin, kind)
         if self.chance(0.8):
             terms = self.shared(terms, origin)
         above = {term.iri: term.parents for term in terms if isinstance(term, OntologyClass)}
@@ -214,20 +262,20 @@ class _Writer:
             found.append(replace(term, kind=kind, domains=domains, inverses=(), functional=False))
         return found
 
-    def as_people(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
-        """One class in the place of those at the top of which people are members."""
-        agents = {words_of(noun) for noun in vocabulary()["random"]["agents"]}
-        people = [
+    def of_kind(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]], kind: str) -> list[OntologyTerm]:
+        """One class in the place of those at the top whose members are people, or organisations, places, works …"""
+        known = _kinds()[kind]
+        members = [
             term
             for term in terms
-            if isinstance(term, OntologyClass) and not term.parents and words_of(origin[term.name][0]) in agents
+            if isinstance(term, OntologyClass) and not term.parents and words_of(origin[term.name][0]) in known.of
         ]
-        if not people:
+        if not members:
             return terms
-        name = self.free([self.generator.choice(("person", "individual", "human", "party", "person"))], True)
+        name = self.free([*words_of(self.generator.choice(known.names))], True)
         one = OntologyClass(self.space + name, name)
-        origin[name] = tuple(old for term in people for old in origin.pop(term.name))
-        gone = {term.iri for term in people}
+        origin[name] = tuple(dict.fromkeys(old for term in members for old in origin.pop(term.name)))
+        gone = {term.iri for term in members}
         return [one, *(_renamed(term, gone, one.iri) for term in terms if term.iri not in gone)]
 
     def shared(self, terms: list[OntologyTerm], origin: dict[str, tuple[str, ...]]) -> list[OntologyTerm]:
@@ -276,6 +324,7 @@ class _Writer:
         if self.chance(0.2):
             return term
         old = self.generator.choice(origin.get(term.name, (term.name,)))
+        old = old.removeprefix(_OBJECTS).removeprefix(_SUBJECTS)
         other = []
         for word in words_of(old):
             synonyms = word_synonyms(word)
@@ -301,7 +350,9 @@ class _Writer:
             parents: tuple[str, ...] = ()
             if classes and self.chance(0.6):
                 parent = self.generator.choice(classes)
-                parents, noun = (parent.iri,), f"{self.generator.choice(bank['qualifiers'])} {parent.name}"
+                parents = (parent.iri,)
+                if self.chance(0.75):
+                    noun = f"{self.generator.choice(bank['qualifiers'])} {parent.name}"
             if words_of(noun) in known:  # no stranger
                 continue
             name = self.free(list(words_of(noun)), True)
@@ -327,6 +378,25 @@ class _Writer:
                 starts = () if self.chance(0.2) else (start.iri,)
                 kind = PropertyKind.EITHER if either else PropertyKind.DATATYPE
                 yield Property(self.space + name, name, kind, domains=starts)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    names: tuple[str, ...]
+    of: frozenset[tuple[str, ...]]
+
+
+@cache
+def _kinds() -> dict[str, _Kind]:
+    """What a vocabulary for everybody calls kinds of things, and the nouns of each."""
+    bank = vocabulary()["random"]
+    return {
+        name: _Kind(
+            tuple(kind["names"]),
+            frozenset(words_of(noun) for noun in (bank[kind["of"]] if isinstance(kind["of"], str) else kind["of"])),
+        )
+        for name, kind in bank["kinds"].items()
+    }
 
 
 def _renamed(term: OntologyTerm, gone: Set[str], iri: str) -> OntologyTerm:

@@ -37,13 +37,14 @@ def made_up(seed: int, terms: int = 6, hypotheses: int = 4, sets: int = 5) -> Pr
     there = dice.random(shape) < 0.8
     there[:, :2] = True
     subject, object_ = (dice.integers(0, sets, shape) for _ in range(2))
-    body, turned, value = (dice.integers(1, 7, shape) for _ in range(3))
-    for array in (subject, object_, body, turned, value):
+    body, turned, value, called = (dice.integers(1, 7, shape) for _ in range(4))
+    for array in (subject, object_, body, turned, value, called):
         array[:, 0] = 0
     inside = dice.random((sets, sets)).astype(np.float32)
     inside[0], inside[:, 0] = 0.0, 0.0
     is_class = np.arange(terms) < terms // 2
-    classes, others = [Relation.PARENT, Relation.SIBLING], [Relation.INVERSE, Relation.SAME_DOMAIN]
+    classes = [Relation.PARENT, Relation.SIBLING]
+    others = [Relation.INVERSE, Relation.SAME_DOMAIN, Relation.SAME_TERM]
     edges = [
         (t, u, int(relation))
         for t in range(terms)
@@ -61,7 +62,7 @@ def made_up(seed: int, terms: int = 6, hypotheses: int = 4, sets: int = 5) -> Pr
     features[..., 0] = right * 2.0 + 0.1 * features[..., 0]
     nothing = np.zeros((terms, 2), np.int64)
     return Problem(
-        is_class, there, features, subject, object_, body, turned, value, np.arange(sets) % 3, inside,
+        is_class, there, features, subject, object_, body, turned, value, called, np.arange(sets) % 3, inside,
         np.array(edges), right, np.ones(terms, bool), np.ones(shape, np.float32), np.zeros((*shape, 0), bool),
         nothing, 9,
     )  # fmt: skip
@@ -82,6 +83,10 @@ def test_a_message_is_what_the_sender_is_expected_to_fit() -> None:
                     ours = problem.object[receiver, h]
                 if relation == Relation.RANGE_OF:
                     theirs = problem.object[sender, g]
+                if relation == Relation.SAME_TERM:
+                    alike = problem.called[receiver, h] == problem.called[sender, g] != 0
+                    expected += p * np.array([float(alike), float(g > 0), 0.0])
+                    continue
                 if relation == Relation.INVERSE:
                     a, b = problem.subject[receiver, h], problem.object[sender, g]
                     c, d = problem.object[receiver, h], problem.subject[sender, g]
@@ -119,8 +124,10 @@ def test_the_order_of_terms_and_of_hypotheses_does_not_matter() -> None:
     places = np.array([0, 3, 1, 2])
     moved = {
         name: getattr(problem, name)[terms][:, places]
-        for name in ("there", "features", "subject", "object", "body", "turned", "value", "right", "sizes", "derives")
-    }
+        for name in (
+            "there", "features", "subject", "object", "body", "turned", "value", "called", "right", "sizes", "derives",
+        )
+    }  # fmt: skip
     number = np.argsort(terms)
     edges = np.stack([number[problem.edges[:, 0]], number[problem.edges[:, 1]], problem.edges[:, 2]], 1)
     other = replace(problem, **moved, is_class=problem.is_class[terms], edges=edges[::-1].copy())
@@ -166,7 +173,7 @@ def test_what_is_left_out_is_not_heard() -> None:
 def test_classes_beside_each_other_do_not_take_the_same_rows() -> None:
     """Two that nothing tells apart: one has the first rows, the other is asked again, and is as sure as both are."""
     problem = made_up(5, terms=2, hypotheses=3)
-    for name in ("features", "subject", "object", "body", "turned", "value"):
+    for name in ("features", "subject", "object", "body", "turned", "value", "called"):
         getattr(problem, name)[1] = getattr(problem, name)[0]
     problem.body[:] = [[0, 1, 2], [0, 1, 2]]
     edges = np.array([(0, 1, int(Relation.SIBLING)), (1, 0, int(Relation.SIBLING))])

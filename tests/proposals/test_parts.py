@@ -12,7 +12,7 @@ from ruleminer.learn.decision_problem import Relation
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.hypotheses import World
+from ruleminer.proposals.hypotheses import World, problem_of
 from ruleminer.proposals.parts import all_parts
 from ruleminer.proposals.relations import relations
 from ruleminer.sources.database import open_database
@@ -112,6 +112,33 @@ def test_parts_hear_of_those_of_the_same_kind_of_thing(world: World) -> None:
     named = {(terms[one].name, terms[other].name) for one, other, kind in edges if kind == Relation.DOMAIN}
     assert ("givenName of customer", "Human of customer") in named
     assert ("givenName of customer", "Human of employee") not in named
+    same = {(terms[one].name, terms[other].name) for one, other, kind in edges if kind == Relation.SAME_TERM}
+    assert {("givenName of customer", "givenName of employee"), ("Human of employee", "Human of customer")} <= same
+    assert all(one.partition(" ")[0] == other.partition(" ")[0] for one, other in same)
+
+
+def test_parts_by_class_hear_of_each_other_too(world: World) -> None:
+    shared = replace(a_property("name", "Human"), domains=(NS + "Human", NS + "Order"))
+    closed = replace(OPEN, open_ended=False, properties=(shared, a_property("title", "Human")))
+    parts = all_parts(closed.terms, closed, world)
+    terms = [part.term for part in parts]
+    edges = relations(terms, [None] * len(terms), closed)
+    same = {(terms[one].name, terms[other].name) for one, other, kind in edges if kind == Relation.SAME_TERM}
+    assert same == {("name of Human", "name of Order"), ("name of Order", "name of Human")}
+
+
+def test_columns_are_called_the_same_whatever_their_tables_are(world: World) -> None:
+    parts = all_parts(OPEN.terms, OPEN, world)
+    problem, bodies = problem_of([part.candidates(world) for part in parts], world, OPEN)
+    called: dict[str, set[int]] = {}
+    for number, own in enumerate(bodies):
+        for column, body in enumerate(own, start=1):
+            if len(body.rule.arguments) == 2:
+                place = body.rule.places_of(body.rule.arguments[1])[-1]
+                called.setdefault(place.column, set()).add(int(problem.called[number, column]))
+    assert len(called["first_name"]) == len(called["city"]) == 1
+    assert called["first_name"] != called["city"]
+    assert not problem.called[problem.is_class].any()
 
 
 def test_a_comment_tells_the_name_whose_words_it_uses() -> None:

@@ -64,6 +64,15 @@ def test_random_domains_differ_and_are_sound() -> None:
     assert sum(any(cls.natural for cls in domain.classes) for domain in domains) > 10
 
 
+def test_what_is_of_something_is_at_the_start_of_its_link() -> None:
+    links = [(domain, link) for domain in map(random_domain, range(40)) for link in domain.links if link.inverse]
+    told = [(link, words_of(link.inverse.name)) for _, link in links if link.inverse]
+    of_role = [(link, words) for link, words in told if words[-1] == "of"]
+    assert len(of_role) > 20
+    for link, words in of_role:  # the owner of a car: from the owner to the car, whose link is owner or owned by Person
+        assert words[:-1] in (words_of(link.range), words_of(link.name)[-len(words) + 1 :])
+
+
 def test_a_domain_may_come_from_a_file_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(SMALL)
     summary = generate_scenario(tmp_path / "s", domain=str(tmp_path / "tiny.toml"), size=100)

@@ -35,8 +35,25 @@ def test_every_origin_is_a_term_of_its_kind_and_of_one_wording_only(plain: Ontol
         assert all(origins[old] == 2 and isinstance(plain.find(old), OntologyClass) for old in wider)
         twice += len(wider)
         for name, olds in wording.origin.items():
-            assert {type(wording.ontology.find(name))} == {type(plain.find(old)) for old in olds}
+            assert {type(wording.ontology.find(name))} == {
+                OntologyClass if _end_of(old) else type(plain.find(old)) for old in olds
+            }
     assert 0 < twice < 100
+
+
+def test_what_links_lead_to_and_who_has_a_property_may_be_classes(plain: Ontology, wordings: list[Reworded]) -> None:
+    ends = [
+        (end, w, name) for w in wordings for name, olds in w.origin.items() for old in olds if (end := _end_of(old))
+    ]
+    assert {where for (where, _), _, _ in ends} == {"objects", "subjects"}
+    for (_, prop), wording, name in ends:
+        assert isinstance(plain.find(prop), Property)
+        assert isinstance(wording.ontology.find(name), OntologyClass)
+
+
+def _end_of(origin: str) -> tuple[str, str] | None:
+    where, of, prop = origin.partition(" of ")
+    return (where, prop) if of else None
 
 
 def test_a_vocabulary_for_everybody_has_terms_that_are_several_in_one(wordings: list[Reworded]) -> None:
