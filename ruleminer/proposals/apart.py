@@ -25,6 +25,7 @@ import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.candidate_sets import Arguments
+from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.identity import Key, entity_key
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
@@ -48,6 +49,7 @@ class Apart:
 def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     """The classes whose best rules take the same things as those of another, where nothing can be of both."""
     structure, ontology = measure.derivations.structure, measure.ontology
+    measured = coherent(measured, Ranker.EVIDENCE, measure.weights, ontology, structure)  # which table is meant
     best = {name: rank(one, Ranker.EVIDENCE, measure.weights).chosen[0] for name, one in _classes(measured, ontology)}
     rules = {name: measured[name].pool.rules[place] for name, place in best.items()}
     others: dict[str, list[str]] = {}

@@ -319,14 +319,17 @@ class PriorOf:
     def _role(self, rule: Rule, argument: Variable) -> float:
         """1 for a key, 0.4 for a link to one, −1 for a plain column; an IRI is at least as good as a link.
 
-        A key of several columns that is no IRI, `PX1/2`, has no column that is a key by itself, and none twice: nobody
+        A key of several columns has none twice, and if it is no IRI, `PX1/2`, none that is a key by itself: nobody
         writes it so. It is written in the order of the table's key.
         """
         concat = rule.definition_of(argument)
         spelled = concat is not None and concat.is_path
         places = rule.places_of(argument)
-        if concat is not None and spelled and len(concat.variables) > 1 and not _is_iri(concat):
-            if len(set(concat.variables)) < len(concat.variables) or any(place in self._keys for place in places):
+        columns = sum(not isinstance(part, str) for part in concat.parts) if concat is not None else 0
+        if concat is not None and columns > len(set(concat.variables)):
+            return -6.0
+        if concat is not None and spelled and columns > 1 and not _is_iri(concat):
+            if any(place in self._keys for place in places):
                 return -2.0
             if not self._is_in_order(rule, concat):
                 return 0.9

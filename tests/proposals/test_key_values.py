@@ -110,3 +110,20 @@ def test_words_before_a_key_may_be_fixed_text(prefix: str, database: str, tmp_pa
     api.extract(database, ontology(), [("Artist", f"{prefix}{key}") for key in (11, 12, 13)], tmp_path / "run")
     (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
     assert f'x = "{prefix}" ++ a' in rule_text(one.proposed_rules[0])
+
+
+def test_no_column_stands_twice_in_a_key_of_several(tmp_path: Path) -> None:
+    """1/1 and 2/2 could be the first column, twice."""
+    with duckdb.connect(tmp_path / "boxes.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE box (load INTEGER, number INTEGER, label VARCHAR, PRIMARY KEY (load, number));
+            INSERT INTO box SELECT 1 + i // 2, 1 + i % 2, 'box ' || i FROM range(60) r(i);
+            """
+        )
+    facts = [("code", "1/1", "box 0"), ("code", "2/2", "box 3")]
+    api.extract(f"duckdb:///{tmp_path / 'boxes.duckdb'}", ontology(), facts, tmp_path / "run")
+    (one,) = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert [rule_text(rule) for rule in one.proposed_rules] == [
+        'code(x, y) <- box(load: a, number: b, label: y), x = a ++ "/" ++ b'
+    ]
