@@ -41,7 +41,7 @@ def validate(
     ] = None,
     ontology: Annotated[Path | None, typer.Option(help="For --examples: the ontology.")] = None,
     db: Annotated[
-        str | None, typer.Option("--db", help="A live database.", show_default="the scenario's own, in DuckDB")
+        str | None, typer.Option("--db", help="A live database.", show_default="the scenario's, in DuckDB; the run's")
     ] = None,
     schema: SchemaOption = None,
     role: RoleOption = None,
@@ -63,6 +63,7 @@ def validate(
     With --examples it ends with exit code 0 if all facts that hold are derived and none that does not, else with 1.
     """
     from ruleminer import terminal
+    from ruleminer.dataset import read_dataset
     from ruleminer.sources.database import Database, with_role
     from ruleminer.validation.triple_files import mapping_file
     from ruleminer.validation.validate import validate_mapping
@@ -93,8 +94,12 @@ def validate(
                 run = run_of(named)
                 return learn_structure(database) if run is None else live_structure(run, database, notes)
 
+            if db is None and (run := run_of(named)) is not None:
+                source = read_dataset(run).manifest["source"]
+                db, schema = source["url"], schema or source["schema"]
             if ontology is None or db is None:
-                raise InputError("--examples needs --ontology FILE and --db DATABASE")
+                missing = "" if db is not None else " and --db DATABASE"
+                raise InputError(f"--examples needs --ontology FILE{missing}")
             check = check_facts(
                 mapping, examples or (), ontology, db, schema=schema, reasoning=reasoning, timeout=timeout, trust=trust,
                 learn=learn, progress=progress,

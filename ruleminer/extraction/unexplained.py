@@ -39,7 +39,8 @@ def explain_gaps(
                    min_by(CASE WHEN other IS NULL THEN '{_NOWHERE}'
                                ELSE 'wrong type: it stands in the database as ' || replace(other, 'decimal', 'number')
                                     || ', not as ' || kind END, pos) FILTER (NOT found),
-                   'its values stand in the database, but no template leads from one to the other') AS reason
+                   IF(count(*) = 1, 'it stands in the database, but not as a key of such a thing',
+                      'its values stand in the database, but no template leads from one to the other')) AS reason
         FROM place GROUP BY fact
         """
     )

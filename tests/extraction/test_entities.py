@@ -414,6 +414,15 @@ def test_a_key_of_several_columns_that_is_not_there_makes_no_rule(laboratory: Da
     }
 
 
+def test_a_number_that_is_no_key_of_its_table_is_told_so(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "music.duckdb") as connection:
+        connection.execute("CREATE TABLE band (id INTEGER PRIMARY KEY); INSERT INTO band VALUES (1), (2)")
+        connection.execute("CREATE TABLE album (id INTEGER PRIMARY KEY); INSERT INTO album VALUES (20), (30)")
+    with open_database(str(tmp_path / "music.duckdb")) as database:
+        _, gaps = _gaps(database, tmp_path / "run", ("Band", "band:20"))
+    assert gaps == {"band:20": "it stands in the database, but not as a key of such a thing"}
+
+
 def test_a_key_of_several_columns_may_be_written_with_blanks(laboratory: Database, tmp_path: Path) -> None:
     with laboratory:
         rules, gaps = _gaps(laboratory, tmp_path / "run", ("Album", "run:PX  / 1"), ("Album", "run:GEN/1"))

@@ -280,6 +280,7 @@ def test_things_are_tied_by_the_links_of_the_run_or_of_the_file(run: Run, shop: 
     (shop / "run" / "proposals").mkdir()
     (shop / "run" / "proposals" / "mapping.ttl").write_bytes((shop / "mapping.ttl").read_bytes())
     assert [run("validate", name, *given).code for name in ("run", "run/proposals/mapping.ttl")] == [0, 0]
+    assert run("validate", "run", *given[:4]).code == 0, "a run knows its database"
     assert "--links goes with --examples" in run("validate", "run", "--scenario", "s", "--links", "links.txt").err
 
 
