@@ -66,7 +66,7 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     contested = [(name, pool) for name, pool in wider if pool.hits[best[name], -len(denied[name]) :].any()]
     again = measure.all_measured([pool for _, pool in contested])
     found: dict[str, Measured] = {}
-    notes: list[str] = []
+    notes = list(_of_both({name: measured[name].pool for name in rules}, ontology))
     for (name, _), anew in zip(contested, again, strict=True):
         told = " and ".join(others[name][:3])
         narrower = _narrower(anew, rules[name], measure) if anew is not None else []
@@ -81,6 +81,19 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         else:
             notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
     return Apart(found, tuple(notes))
+
+
+def _of_both(pools: Mapping[str, Pool], ontology: Ontology) -> Iterator[str]:
+    """A line for each two classes that nothing can be of both of, and an example of both, if its table is told."""
+    things = {
+        name: [f"{told[0].table}:{fact[0]}" for fact, told in zip(pool.positives, pool.spaces, strict=False) if told[0]]
+        for name, pool in pools.items()
+    }
+    for one, other in combinations(sorted(things), 2):
+        both = [thing for thing in things[one] if thing in things[other]]
+        if both and ontology.are_disjoint(ontology.find(one).iri, ontology.find(other).iri):
+            more = f", and so are {len(both) - 1} more" if len(both) > 1 else ""
+            yield f"{both[0]} is an example of {one} and of {other}, which are declared disjoint{more}"
 
 
 def _classes(measured: Mapping[str, Measured], ontology: Ontology) -> Iterator[tuple[str, Measured]]:

@@ -112,6 +112,14 @@ def test_disjoint_classes_that_nothing_tells_apart_are_told(database: str, tmp_p
     assert "Keeper gets the same things as Goods, and no code tells their examples apart: give more" in notes
 
 
+def test_an_example_of_two_disjoint_classes_is_told(database: str, tmp_path: Path) -> None:
+    facts = [("Keeper", "party:102"), ("Keeper", "party:105"), ("Goods", "party:103"), ("Goods", "party:105")]
+    _, notes = proposed(database, tmp_path / "run", facts, more=DISJOINT)
+    assert "party:105 is an example of Goods and of Keeper, which are declared disjoint" in notes
+    _, notes = proposed(database, tmp_path / "other", facts)
+    assert "disjoint" not in notes
+
+
 def test_counter_examples_leave_out_the_values_of_a_code(database: str, tmp_path: Path) -> None:
     """Examples of three codes, and counter-examples of the fourth and of none."""
     rules, _ = proposed(
