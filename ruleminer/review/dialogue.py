@@ -16,7 +16,6 @@ from ruleminer.progress import Say
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import names_of, rows_behind, told_fact
 from ruleminer.review.session import Change, ReviewSession
-from ruleminer.rules.printer import rule_text
 
 Ask = Callable[[str], str | None]
 """Given a prompt, what the user types; None at the end of the input."""
@@ -70,15 +69,14 @@ def told_question(session: ReviewSession, question: Question, number: int) -> It
     yield ""
     if question.is_choice:
         yield f"{number}. Which of these holds?"
-    for place, (fact, by) in enumerate(zip(question.facts, question.derived_by, strict=True), start=1):
-        rules = [rule for hypothesis in by for rule in question.hypotheses[hypothesis].rules]
+    for place, fact in enumerate(question.facts, start=1):
+        rules = session.deriving(question, place - 1)
         told = told_fact(question.term, fact, names_of([fact], rules, session.derivations, session.structure))
         yield f"   {place}  {told}" if question.is_choice else f"{number}. Does {told} hold?"
         for row in rows_behind(rules[0], fact, session.derivations) if rules else ():
             cells = ", ".join(f"{name}: {_short(value)}" for name, value in row.cells if value is not None)
             yield f"        {row.table}  {cells}"
-    chosen = session.decisions[question.term].rules
-    yield f"   proposed now: {'; '.join(map(rule_text, chosen))}"
+    yield f"   proposed now: {'; '.join(session.rules.get(question.term, ())) or 'no rule'}"
 
 
 def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> str:

@@ -96,11 +96,11 @@ def _trust(state: str, sure: float) -> str:
 def question_json(session: ReviewSession, question: Question) -> Json:
     """A question with the rows behind each of its facts, and what things are called."""
     options = []
-    for fact, by in zip(question.facts, question.derived_by, strict=True):
-        rules = [rule for place in by for rule in question.hypotheses[place].rules]
+    for place, fact in enumerate(question.facts):
+        rules = session.deriving(question, place)
         called = names_of([fact], rules, session.derivations, session.structure)
         rows = rows_behind(rules[0], fact, session.derivations) if rules else ()
-        shares = sum(question.hypotheses[place].share for place in by)
+        shares = sum(question.hypotheses[number].share for number in question.derived_by[place])
         options.append({"fact": _fact(fact, called), "rows": [_row(row) for row in rows], "share": shares})
     meant = session.ontology.find(question.term)
     return {

@@ -165,6 +165,13 @@ class ReviewSession:
             lines = [UserDecision(question.term, Said.HOLDS, question.facts[choice])]
         return self.say(*(replace(line, id=id_) for line, id_ in zip(lines, ids, strict=True)) if ids else lines)
 
+    def deriving(self, question: Question, place: int) -> list[Rule]:
+        """The rules that derive one of a question's facts, those of what is most believed first."""
+        fact = question.facts[place]
+        some = (rule for number in question.derived_by[place] for rule in question.hypotheses[number].rules)
+        with self.lock:
+            return [rule for rule in dict.fromkeys(some) if self.replay.derived(rule, [fact])[0]]
+
     def cannot_tell(self, question: Question) -> tuple[Change, ...]:
         """Say that none of a question's facts can be told."""
         return self.say(*(UserDecision(question.term, Said.UNKNOWN, fact) for fact in question.facts))

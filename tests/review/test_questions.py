@@ -22,8 +22,10 @@ from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
+from ruleminer.review.dialogue import told_question
 from ruleminer.review.hypotheses import entropy, hypotheses_of
 from ruleminer.review.questions import NoQuestion, Question, choice_information, information
+from ruleminer.review.rows import rows_behind
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
@@ -291,6 +293,21 @@ def test_of_a_term_that_no_name_speaks_for_rows_of_several_tables_are_asked(tmp_
         session.answer(question, 0)
         chosen = session.decisions["Zorgle"].rules
         assert question.facts[0] in set().union(*(asked_facts(session, rule) for rule in chosen))
+
+
+def test_the_row_behind_a_fact_is_one_that_it_is_derived_from(tmp_path: Path) -> None:
+    """A hypothesis may have several rules: those of other parts do not derive it."""
+    with open_review(ProposeRequest(run=of_pottery(tmp_path, VOCABULARY))) as session:
+        question = session.question("Zorgle")
+        assert isinstance(question, Question)
+        for place, (told,) in enumerate(question.facts):
+            rules = session.deriving(question, place)
+            table, _, key = told.partition(":")
+            (row,) = rows_behind(rules[0], (told,), session.derivations)
+            assert row.table == table
+            assert dict(row.cells)["id"] == key
+        asked = "\n".join(told_question(session, question, 1))
+        assert "proposed now: no rule" in asked
 
 
 def test_a_vocabulary_larger_than_the_database_is_believed_not_to_be_there(tmp_path: Path) -> None:
