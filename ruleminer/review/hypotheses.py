@@ -21,7 +21,7 @@ from ruleminer.rules.values import Rule
 
 MOST = 40  # hypotheses of a term that are told apart
 _LEAST = 0.002  # share below which one is not worth a question
-_TEMPERED = 0.5  # the power of a probability where the network may be too sure that there is nothing of a term
+_ABSENT, _TEMPERED = 0.5, 0.3  # what is believed of it then, at most, and the power of what is of each rule
 _TINY = 1e-12  # that a probability is taken for
 _LEAST_DOUBT, _MOST_DOUBT = 0.02, 0.8  # that a term without examples has no rule, however well or badly names fit
 
@@ -37,8 +37,8 @@ class Hypothesis:
 def hypotheses_of(decision: Decision, tempered: bool = False) -> tuple[Hypothesis, ...]:
     """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules.
 
-    With `tempered`, a network that believes that the database has nothing of the term is not believed all of it: it
-    learnt from databases that we made, in which things go by fewer names than in a user's.
+    With `tempered`, a network that believes that the database has nothing of the term is half believed: it learnt from
+    databases that we made, in which things go by fewer names than in a user's.
     """
     if decision.word:
         return (Hypothesis(decision.rules, 1.0),)
@@ -75,7 +75,7 @@ def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
     by_part = [_of_part(belief, decision.measured.pool.predicate) for belief in decision.beliefs]
     best = [max(range(len(some)), key=lambda place: some[place].share) for some in by_part]
     if tempered and not any(some[place].rules for some, place in zip(by_part, best, strict=True)):
-        by_part = [[Hypothesis(one.rules, one.share**_TEMPERED) for one in some] for some in by_part]
+        return _unknown(decision)
     chosen = [some[place].rules for some, place in zip(by_part, best, strict=True)]
     found = [Hypothesis(_joined(chosen), 1.0)]
     for number, some in enumerate(by_part):
@@ -86,6 +86,31 @@ def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
             if place != best[number]
         ]
     found = sorted(found, key=lambda one: -one.share)[:MOST]
+    return _whole([one for one in _whole(found) if one.share >= _LEAST])
+
+
+def _unknown(decision: Decision) -> tuple[Hypothesis, ...]:
+    """What may be meant by a term of which the network believes that there is nothing: that, or any rule.
+
+    Before any answer nothing has the share `_ABSENT`, and rules have the rest, by what the network believes of each,
+    tempered; what answers say of them counts in full.
+    """
+    name = decision.measured.pool.predicate
+    weights: dict[tuple[Rule, ...], tuple[float, float]] = {}  # of rules: before the answers, and what these make of it
+    unsaid = 1.0
+    for belief in decision.beliefs:
+        none, *each = belief.answers.log_likelihood(belief.bodies).tolist()
+        said = {body.of(name): one for body, one in zip(belief.bodies, each, strict=True)}
+        unsaid = math.exp(none)
+        for one in _of_part(belief, name):
+            if one.rules:
+                heard = said[one.rules[0]]
+                odds = math.log(one.share) - heard - math.log(max(belief.none, _TINY)) + none
+                weight = math.exp(_TEMPERED * odds)
+                weights[one.rules] = max((weight, weight * math.exp(heard)), weights.get(one.rules, (0.0, 0.0)))
+    before = sum(weight for weight, _ in weights.values()) or 1.0
+    found = [Hypothesis(rules, (1.0 - _ABSENT) * after / before) for rules, (_, after) in weights.items()]
+    found = sorted([*found, Hypothesis((), _ABSENT * unsaid)], key=lambda one: -one.share)[:MOST]
     return _whole([one for one in _whole(found) if one.share >= _LEAST])
 
 

@@ -39,6 +39,7 @@ _FRESH = 6  # terms that the database is asked about for one question
 _OPTIONS = 8  # rows to choose from
 _BIT = 0.1  # what a bit counts beside the probability that the right hypothesis is chosen
 _AGAIN = 0.5  # what counts of a question on a term for each fact of it that is known to hold
+_ROOM = 2  # terms for each table and column, up to which a term that no name speaks for is asked about
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
 _ROW_MORE = 0.08  # bits that a row must add to a choice
 
@@ -140,10 +141,10 @@ class Questions:
 
     @cached_property
     def _is_roomy(self) -> bool:
-        """Whether the database may have something of each term: a vocabulary larger than it is mostly not there."""
+        """Whether the database may have something of most terms: a vocabulary much larger is mostly not there."""
         measure = self.replay.measure
         tables = measure.derivations.structure.schema.tables
-        return len(measure.ontology.terms) <= sum(1 + len(table.columns) for table in tables)
+        return len(measure.ontology.terms) <= _ROOM * sum(1 + len(table.columns) for table in tables)
 
     def _weight(self, term: str) -> float:
         """What counts of a question on a term, by what was said of it: half after each yes, less after each no."""

@@ -14,12 +14,13 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webdriver import WebDriver
 
+from ruleminer import demo
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, read_decisions
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.run import Run
-from tests.proposals.conftest import Extracted
+from ruleminer.scenarios.generate import generate_scenario
 from tests.review.browser import browsing, one, press, ready, requested, screenshot, served, text, until
 
 _COMMAND = (sys.executable, "-c", "from ruleminer.cli import main; main()")
@@ -27,10 +28,13 @@ _PICTURES = os.environ.get("RULEMINER_PICTURES")  # a folder, to look at what th
 
 
 @pytest.fixture
-def doubtful(workshop: Extracted, tmp_path: Path) -> Path:
-    """A run with one example: nearly all is in question."""
+def doubtful(tmp_path: Path) -> Path:
+    """A run with one example, of a database whose names say nothing: nearly all is in question."""
+    generate_scenario(tmp_path / "scenario", domain=str(demo.DOMAIN), names="opaque", size=150)
     (tmp_path / "e.csv").write_text("predicate,arg1\nPaper,1\n")
-    extract_datasets(ExtractRequest(out=tmp_path / "run", scenario=workshop.scenario, examples=(tmp_path / "e.csv",)))
+    extract_datasets(
+        ExtractRequest(out=tmp_path / "run", scenario=tmp_path / "scenario", examples=(tmp_path / "e.csv",))
+    )
     return tmp_path / "run"
 
 

@@ -302,16 +302,15 @@ def test_the_row_behind_a_fact_is_one_that_it_is_derived_from(tmp_path: Path) ->
         assert isinstance(question, Question)
         for place, (told,) in enumerate(question.facts):
             rules = session.deriving(question, place)
-            table, _, key = told.partition(":")
+            assert all((told,) in asked_facts(session, rule) for rule in rules)
             (row,) = rows_behind(rules[0], (told,), session.derivations)
-            assert row.table == table
-            assert dict(row.cells)["id"] == key
+            assert told.partition(":")[2] in dict(row.cells).values()
         asked = "\n".join(told_question(session, question, 1))
         assert "proposed now: no rule" in asked
 
 
 def test_a_vocabulary_larger_than_the_database_is_believed_not_to_be_there(tmp_path: Path) -> None:
-    many = VOCABULARY + "".join(f":Zorgle{number} a rdfs:Class .\n" for number in range(60))
+    many = VOCABULARY + "".join(f":Zorgle{number} a rdfs:Class .\n" for number in range(160))
     with open_review(ProposeRequest(run=of_pottery(tmp_path, many))) as session:
         decision = session.decisions["Zorgle"]
         question = session.question("Zorgle")
