@@ -201,7 +201,7 @@ function answers() {
   if (question.options.length === 1) {
     return [["It holds", said("holds", all), "main"], ["It does not hold", said("does not hold", all)], ["Cannot be told", said("cannot be told", all)]];
   }
-  return [...all.map((fact, place) => [`The ${["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"][place]}`, said("holds", [fact])]),
+  return [...all.map((fact, place) => [`The ${["first", "second", "third", "fourth", "fifth", "sixth", "seventh"][place]}`, said("holds", [fact])]),
     ["None of them", said("does not hold", all)], ["Cannot be told", said("cannot be told", all)]];
 }
 
