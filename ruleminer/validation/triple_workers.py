@@ -160,6 +160,9 @@ def _worker(work: _Work) -> Iterator[_Worker]:
     try:
         worker.send(work)
         yield worker
+    except BaseException:
+        process.kill()  # nothing that it makes is wanted any more, and Ctrl-C answers at once
+        raise
     finally:
         pipe.close()
         try:
