@@ -335,7 +335,7 @@ def propose_mappings(
     noise: Annotated[
         bool, typer.Option("--noise", help="Some examples may be wrong: a rule need not derive all of them.")
     ] = False,
-    min_confidence: MinConfidenceOption = 0.4,
+    min_confidence: MinConfidenceOption = 0.25,
     include: TableOption = None,
     exclude: ExcludeOption = None,
     device: DeviceOption = "auto",
@@ -375,7 +375,7 @@ def draft(
     out: Annotated[Path, typer.Option("--out", help="The run folder to write; the mapping is in RUN/proposals.")],
     schema: SchemaOption = None,
     role: RoleOption = None,
-    min_confidence: MinConfidenceOption = 0.4,
+    min_confidence: MinConfidenceOption = 0.25,
     links: LinksOption = None,
     iri: IriOption = None,
     base: BaseOption = None,

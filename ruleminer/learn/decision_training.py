@@ -106,7 +106,7 @@ def judge(
     problems: Sequence[Problem],
     vary: Vary,
     seed: int = 0,
-    taken: float = 0.4,
+    taken: float = 0.25,
 ) -> Verdict:
     """How right the network is."""
     generator = Random(seed)

@@ -15,7 +15,7 @@ from ruleminer.proposals.ranking import Ranker
 from ruleminer.run import RunLike
 from ruleminer.sources.database import Database, using
 
-MIN_CONFIDENCE = 0.4
+MIN_CONFIDENCE = 0.25
 """From here on a term without examples is in the mapping: where, on generated databases that were held out, the rules
 that are right among those mapped and the terms that are mapped among those in the data balance best."""
 
