@@ -6,9 +6,9 @@
 A generated scenario with twenty examples of each predicate goes through `extract` (structure, uniform negatives, the
 rows that matter, the search) once on `parquet:FOLDER` and once on `spark:FOLDER?master=local[2]`, each in a process of
 its own. Processor seconds are those of all processes, Spark's Java and Python included. What Spark reads it tells
-itself, in its event log: the bytes of its tasks, and in the plan of each statement which columns of which table are
-scanned; a table's passes are the bytes of these columns in its files over the bytes of all. DuckDB's bytes are those
-that its process read. The candidates are compared as sets of texts.
+itself, in its event log: which columns of which table each statement scans, if its scan opens files; a table's passes
+are the bytes of these columns in its files over the bytes of all, and Spark's bytes their sum. DuckDB's bytes are
+those that its process read. The candidates are compared as sets of texts.
 
 `--equal` holds tables, keys, links, profiles, candidates, proposals, drafts and triples of the three engines to each
 other, as texts, for scenarios of all domains and kinds, and for CMT and Chinook where the real data is.
@@ -133,34 +133,39 @@ def measure(url: str, scenario: Path, examples: Path, out: Path) -> dict[str, An
 def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
     """Bytes that tasks read, and for each table its scans and passes, from the event log."""
     sizes = {file.stem: column_bytes(file) for file in lake.glob("*.parquet")}
-    scans, passes, read, plans = Counter[str](), Counter[str](), 0, dict[int, Any]()
+    scans, passes, plans, ran = Counter[str](), Counter[str](), dict[int, Any](), set[tuple[int, int]]()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and "appstatus" not in path.name):
         for line in file.read_text("utf-8").splitlines():
             event = json.loads(line)
             kind = event["Event"].rsplit(".", 1)[-1]
-            if kind == "SparkListenerTaskEnd":
-                read += (event.get("Task Metrics") or {}).get("Input Metrics", {}).get("Bytes Read", 0)
+            if kind == "SparkListenerDriverAccumUpdates":  # a scan tells its files as it starts to read them
+                ran |= {(event["executionId"], number) for number, files in event["accumUpdates"] if files}
             elif kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
                 plans[event["executionId"]] = event["sparkPlanInfo"]
-    for plan in plans.values():
-        for table, columns in scanned(plan):
-            if table in sizes:
+    for execution, plan in plans.items():
+        for table, columns, number in set(scanned(plan)):
+            if table in sizes and (execution, number) in ran:
                 scans[table] += 1
                 passes[table] += sum(sizes[table].get(column, 0) for column in columns) / sum(sizes[table].values())
     return {
-        "bytes_read": read,
+        "bytes_read": round(sum(passes[table] * sum(sizes[table].values()) for table in sizes)),
         "tables": {table: {"scans": scans[table], "passes": round(passes[table], 2)} for table in sorted(sizes)},
     }
 
 
-def scanned(plan: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """The tables that a plan scans, and the columns of each scan."""
+def scanned(plan: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """The tables that a plan would scan, the columns of each scan, and the number under which it counts its files.
+
+    What Spark has kept of a table stands in a plan as it was read, but reads no file.
+    """
     if plan["nodeName"].startswith("Scan parquet"):
         location = plan["metadata"].get("Location", "").rstrip("]")
         schema = re.sub(r"^struct<|>$", "", plan["metadata"].get("ReadSchema", ""))
         found = _SCANNED.search(location)
+        counter = next(one["accumulatorId"] for one in plan["metrics"] if one["name"] == "number of files read")
         if found:
-            yield found[1], [part.partition(":")[0] for part in re.split(r",(?![^(]*\))", schema) if part]
+            columns = (part.partition(":")[0] for part in re.split(r",(?![^(]*\))", schema) if part)
+            yield found[1], tuple(columns), counter
     for child in plan["children"]:
         yield from scanned(child)
 

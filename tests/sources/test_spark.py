@@ -39,6 +39,7 @@ from ruleminer.rules.transformations import TRANSFORMATIONS, transformed
 from ruleminer.rules.values import Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.engines.spark_files import small_tables
 from ruleminer.sources.engines.spark_session import java_problem
 from ruleminer.sources.foreign_sql import caged
 from ruleminer.structure.files import read_structure
@@ -402,3 +403,37 @@ def test_a_run_whose_java_process_dies_goes_on_when_started_again(
     again = run(*words)
     assert again.code == 0, again.err
     assert (shop / "run" / "dataset" / "manifest.json").is_file()
+
+
+def test_files_are_read_once(shop: Path) -> None:
+    lake = shop / "lake"
+    asked = "SELECT count(*), sum(id), max(name) FROM customer", "SELECT name FROM customer WHERE vip ORDER BY id"
+    with open_database(spark_url(lake)) as database:
+        before = [list(database.rows(sql)) for sql in asked]
+        (lake / "customer.parquet").rename(shop / "elsewhere.parquet")
+        assert [list(database.rows(sql)) for sql in asked] == before
+    (shop / "elsewhere.parquet").rename(lake / "customer.parquet")
+    with open_database(f"{spark_url(lake)}&keep=no") as database:
+        assert [list(database.rows(sql)) for sql in asked] == before
+        (lake / "customer.parquet").rename(shop / "elsewhere.parquet")
+        with pytest.raises(DatabaseError):
+            list(database.rows(asked[0]))
+
+
+def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
+    files = {name: tmp_path / name for name in "abc"}
+    for size, file in zip((30, 10, 20), files.values(), strict=True):
+        file.write_bytes(bytes(size))
+    tables = {name: [file] for name, file in files.items()}
+    assert [small_tables(tables, most) for most in (-1, 9, 30, 59, 60)] == [
+        set(),
+        set(),
+        {"b", "c"},
+        {"b", "c"},
+        {*"abc"},
+    ]
+
+
+def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:
+    with pytest.raises(DatabaseError, match="keep is yes or no, not maybe"):
+        open_database(f"{spark_url(shop / 'lake')}&keep=maybe")

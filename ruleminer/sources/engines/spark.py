@@ -4,9 +4,10 @@
     spark:?master=spark://host:7077       the catalogue of a session that we start
     sc://host:15002/?schema=sales         the catalogue of a server (Spark Connect)
 
-A folder's tables are views of its Parquet or CSV files. Each `Spark` has a session of its own, so views and settings
-are nobody else's; those of one process share the Java process behind them, which ends with it. If that dies, the
-statement under way fails, and the next starts another.
+A folder's tables are views of its Parquet or CSV files. What a statement has read of them stays with Spark, in memory
+or on its local disks, up to KEPT bytes of files (`keep=no` in the URL: nothing), so that files are read once. Each
+`Spark` has a session of its own, so views and settings are nobody else's; those of one process share the Java process
+behind them, which ends with it. If that dies, the statement under way fails, and the next starts another.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ from ruleminer.sources.engines.engine import (
     ROWS_PER_FETCH,
     Clock,
     Parameters,
+    Through,
     one_line,
     scrubbed,
     streamed,
     without_password,
 )
 from ruleminer.sources.engines.folder import file_tables
-from ruleminer.sources.engines.spark_files import format_of, make_view
+from ruleminer.sources.engines.spark_files import format_of, make_view, small_tables
 from ruleminer.sources.engines.spark_session import OPTIONS, connected, forget_dead, is_alive, option_text, started
-from ruleminer.sources.engines.spark_writing import Through, write_distinct
+from ruleminer.sources.engines.spark_writing import write_distinct
 from ruleminer.sources.schema import Column, Table, quote_identifier
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ _SETTINGS = {  # of our own session: values are read as texts, and names are quo
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
+KEPT = 2 * 10**9
 _WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
 _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
 
@@ -102,6 +105,11 @@ class Spark:
                     f"{self._shown}: options of the URL may be {', '.join(OPTIONS)} and spark.…, not {option}"
                 )
         self._views: dict[str, tuple[str, list[Path]]] = {}
+        self._kept: list[DataFrame] = []
+        keep = option_text(url.query.get("keep")) or "yes"
+        if keep not in ("yes", "no"):
+            raise DatabaseError(f"{self._shown}: keep is yes or no, not {keep}")
+        self._keeps = keep == "yes"
         if self._folder is not None:
             kind = format_of(self._folder, option_text(url.query.get("format")))
             self._views = {name: (kind, files) for name, files in file_tables(kind, self._folder).items()}
@@ -222,6 +230,8 @@ class Spark:
             if self._is_remote:
                 session.stop()
             else:
+                for frame in self._kept:
+                    frame.unpersist()
                 for name in self._views:
                     session.catalog.dropTempView(name)
 
@@ -246,9 +256,13 @@ class Spark:
         }
         for name, value in {**own, **_SETTINGS}.items():
             session.conf.set(name, value)
+        kept = small_tables({name: files for name, (_, files) in self._views.items()}, KEPT if self._keeps else -1)
+        self._kept = []
         for name, (kind, files) in self._views.items():
             try:
-                make_view(session, kind, files, name)
+                frame = make_view(session, kind, files, name)
+                if name in kept:
+                    self._kept.append(frame.persist())  # what does not fit into memory goes to disk
             except Exception as error:
                 raise DatabaseError(f"{files[0]}: cannot be read: {self._told(error)}") from None
         if self._schema is not None:

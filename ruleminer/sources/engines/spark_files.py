@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,8 @@ _READINGS = {  # of a column of CSV, in the order in which they are tried, with 
 }
 
 
-def make_view(session: SparkSession, kind: str, files: list[Path], name: str) -> None:
+def make_view(session: SparkSession, kind: str, files: list[Path], name: str) -> DataFrame:
+    """Let a name stand for what some files hold."""
     places = [_GLOBBED.sub(r"\\\1", str(file.resolve())) for file in files]
     # Sub-folders called column=value are no columns to the other engines, either.
     reader = session.read.option("recursiveFileLookup", "true")
@@ -32,6 +34,19 @@ def make_view(session: SparkSession, kind: str, files: list[Path], name: str) ->
     else:
         frame = _typed(_texts(reader, places))
     frame.createOrReplaceTempView(f"`{name.replace('`', '``')}`")
+    return frame
+
+
+def small_tables(tables: Mapping[str, list[Path]], most: int) -> set[str]:
+    """The smallest tables, as many as have no more than so many bytes together."""
+    sizes = {name: sum(file.stat().st_size for file in files) for name, files in tables.items()}
+    found, left = set(), most
+    for name in sorted(sizes, key=lambda one: (sizes[one], one)):
+        left -= sizes[name]
+        if left < 0:
+            break
+        found.add(name)
+    return found
 
 
 def _texts(reader: DataFrameReader, places: list[str]) -> DataFrame:

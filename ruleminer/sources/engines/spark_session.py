@@ -23,7 +23,7 @@ from ruleminer.sources.engines.engine import one_line
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OPTIONS = ("master", "schema", "format")
+OPTIONS = ("master", "schema", "format", "keep")
 _STARTED = {  # what a Java process is started with
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
