@@ -12,7 +12,15 @@ from ruleminer.problem.ontology import OntologyClass, OntologyTerm
 from ruleminer.proposals.calibration import confidence
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.proposal import Calibration, Proposal, RankerChoice, RuleEvidence, Status, within_examples
+from ruleminer.proposals.proposal import (
+    Calibration,
+    Proposal,
+    RankerChoice,
+    RuleEvidence,
+    Status,
+    shown_certainty,
+    within_examples,
+)
 from ruleminer.proposals.ranking import Measured, Ranker, model_is_heard
 from ruleminer.rules.sql import rule_sql
 from ruleminer.rules.values import Rule
@@ -70,17 +78,12 @@ def confidence_of(decision: Decision, calibration: Calibration | None) -> float 
     if decision.drafted:  # the network's probabilities were learnt as such
         return decision.posterior
     sure = confidence(calibration, decision.posterior)
-    return None if sure is None else _within(decision, sure)
+    return None if sure is None else within_examples(sure, *counts_of(decision))
 
 
 def certainty_of(decision: Decision, calibration: Calibration | None) -> float:
-    """The same, or where nothing was held out, what the posterior tells and the examples bear out."""
-    sure = confidence_of(decision, calibration)
-    return _within(decision, decision.posterior) if sure is None else sure
-
-
-def _within(decision: Decision, sure: float) -> float:
-    return within_examples(sure, *counts_of(decision))
+    """The one figure that is shown of a proposed choice."""
+    return shown_certainty(confidence_of(decision, calibration), decision.posterior, *counts_of(decision))
 
 
 def counts_of(decision: Decision) -> tuple[int, int, int]:

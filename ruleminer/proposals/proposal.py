@@ -100,9 +100,9 @@ class Proposal:
 
         What names alone suggest has none. What the proposal misses of the examples is counted in either.
         """
-        if self.confidence is not None or self.status is not Status.PROPOSED:
+        if self.status is not Status.PROPOSED:
             return self.confidence
-        return within_examples(self.posterior, self.derived, self.positives, self.denied)
+        return shown_certainty(self.confidence, self.posterior, self.derived, self.positives, self.denied)
 
     @property
     def shortfall(self) -> str:
@@ -149,6 +149,11 @@ def within_examples(sure: float, derived: int, positives: int, denied: int) -> f
     can tell: of choices that derive all of two to five, one in ten to one in twenty was wrong on real databases."""
     share = min((derived + 1) / (positives + 1), (derived + 1) / (derived + denied + 1))
     return min(sure, share, 1 - 1 / (2 * derived + _UNSEEN))
+
+
+def shown_certainty(confidence: float | None, posterior: float, derived: int, positives: int, denied: int) -> float:
+    """What held-out examples tell of a choice; where nothing was held out, what its posterior and its examples do."""
+    return within_examples(posterior, derived, positives, denied) if confidence is None else confidence
 
 
 def told_shortfall(derived: int, positives: int, denied: int) -> str:

@@ -35,6 +35,8 @@ from ruleminer.sources.engines.engine import (
     ROLE,
     Engine,
     Parameters,
+    Through,
+    WritesInParallel,
     one_line,
     without_password,
 )
@@ -42,7 +44,6 @@ from ruleminer.sources.engines.folder import SUFFIXES, open_folder
 from ruleminer.sources.engines.mysql import MySQL
 from ruleminer.sources.engines.postgresql import PostgreSQL
 from ruleminer.sources.engines.spark import Spark
-from ruleminer.sources.engines.spark_writing import Through
 from ruleminer.sources.engines.sqlite import SQLite
 from ruleminer.sources.schema import Schema, Table, closed_schema, nearest, quote_identifier
 
@@ -133,7 +134,7 @@ class Database:
     @property
     def writes_in_parallel(self) -> bool:
         """Whether the engine can write what becomes of its rows by itself, with `write_distinct`."""
-        return isinstance(self._engine, Spark) and self._engine.writes_in_parallel
+        return isinstance(self._engine, WritesInParallel) and self._engine.writes_in_parallel
 
     def write_distinct(
         self,
@@ -144,7 +145,7 @@ class Database:
         per_file: int,
     ) -> tuple[list[Path], int, list[Any]]:
         """What becomes of the rows of queries, each row once, as files: their names, the rows, and what was told."""
-        if not isinstance(self._engine, Spark):
+        if not isinstance(self._engine, WritesInParallel):
             raise DatabaseError(f"{self.safe_url} writes no files")
         checked = [(self._checked(sql, None), through) for sql, through in statements]
         return self._engine.write_distinct(checked, columns, folder, form, per_file)

@@ -115,6 +115,24 @@ class Tally:
         ]
 
 
+@dataclass
+class Counts:
+    """What passed by, with repeats."""
+
+    derived: int = 0
+    in_graphs: int = 0
+
+    def see(self, quads: Sequence[Quad]) -> None:
+        """Count them."""
+        self.derived += len(quads)
+        self.in_graphs += sum(1 for quad in quads if quad[3])
+
+    def add(self, other: Counts) -> None:
+        """What passed by elsewhere."""
+        self.derived += other.derived
+        self.in_graphs += other.in_graphs
+
+
 def row_term(term: TermMap, places: Mapping[Identifier, int], base: str) -> RowTerm:
     """A term map over rows whose columns stand at these places."""
     if term.constant is not None:

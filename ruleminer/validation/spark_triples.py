@@ -11,10 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from ruleminer.sources.database import Database
-from ruleminer.sources.engines.spark_writing import Tell
-from ruleminer.validation.row_terms import ROWS_PER_BATCH, QuadMaker, Reading, Tally
+from ruleminer.sources.engines.engine import Tell
+from ruleminer.validation.row_terms import ROWS_PER_BATCH, Counts, QuadMaker, Reading, Tally
 from ruleminer.validation.triple_parts import FORMS, QUAD_COLUMNS, part_name
-from ruleminer.validation.triple_workers import Counts
 
 
 def write_by_executors(

@@ -26,10 +26,10 @@ from ruleminer.validation.distinct_lines import distinct_lines
 from ruleminer.validation.materialise import all_readings, quad_batches, row_batches
 from ruleminer.validation.r2rml import read_r2rml
 from ruleminer.validation.r2rml_values import R2RMLMapping
-from ruleminer.validation.row_terms import Reading, Row, Tally
+from ruleminer.validation.row_terms import Counts, Reading, Row, Tally
 from ruleminer.validation.spark_triples import write_by_executors
 from ruleminer.validation.triple_parts import FORMS, TRIPLES_PER_PART, Parts
-from ruleminer.validation.triple_workers import Counts, write_by_workers
+from ruleminer.validation.triple_workers import write_by_workers
 from ruleminer.whole_files import swap, sweep_dead
 
 MANIFEST = "manifest.json"

@@ -13,7 +13,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -21,29 +21,11 @@ from pathlib import Path
 
 from ruleminer.errors import RuleminerError
 from ruleminer.validation.distinct_lines import BUCKETS, Buckets, distinct_in
-from ruleminer.validation.row_terms import Quad, QuadMaker, Reading, Row, Tally
+from ruleminer.validation.row_terms import Counts, QuadMaker, Reading, Row, Tally
 from ruleminer.validation.triple_parts import FORMS, Parts, part_name
 
 _PATIENCE = 10  # seconds for a worker to end
 _PROGRAM = "import sys; from ruleminer.validation.triple_workers import serve; serve(int(sys.argv[1]))"
-
-
-@dataclass
-class Counts:
-    """What passed by, with repeats."""
-
-    derived: int = 0
-    in_graphs: int = 0
-
-    def see(self, quads: Sequence[Quad]) -> None:
-        """Count them."""
-        self.derived += len(quads)
-        self.in_graphs += sum(1 for quad in quads if quad[3])
-
-    def add(self, other: Counts) -> None:
-        """What passed by elsewhere."""
-        self.derived += other.derived
-        self.in_graphs += other.in_graphs
 
 
 @dataclass(frozen=True)

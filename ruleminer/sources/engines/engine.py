@@ -7,7 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 from sqlalchemy.engine import URL
@@ -20,6 +21,9 @@ ROWS_PER_FETCH = 10_000
 ROWS_PER_BATCH = 100_000
 
 Parameters = Sequence[object] | None
+Tell = Callable[[object], None]
+Through = Callable[[Iterator[pa.RecordBatch], Tell], Iterator[pa.RecordBatch]]
+"""What becomes of a statement's rows, and how to tell what happened on the way."""
 
 _SECRET = re.compile(r"pass|pwd|token|secret|key(?![a-z])|credential", re.IGNORECASE)
 """Options of a URL whose values nobody may see."""
@@ -59,6 +63,20 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Give back every connection."""
+
+
+@runtime_checkable
+class WritesInParallel(Protocol):
+    """What an engine offers beside that if it can write what becomes of its rows, many at a time."""
+
+    @property
+    def writes_in_parallel(self) -> bool:
+        """Whether it can, as it was opened."""
+
+    def write_distinct(
+        self, statements: Sequence[tuple[str, Through]], columns: Sequence[str], folder: Path, form: str, per_file: int
+    ) -> tuple[list[Path], int, list[Any]]:
+        """What becomes of the rows of statements, each row once, as files: their names, the rows, what was told."""
 
 
 class Clock:

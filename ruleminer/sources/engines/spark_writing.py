@@ -15,13 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ruleminer.errors import DatabaseError
+from ruleminer.sources.engines.engine import Through
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-Tell = Callable[[object], None]
-Through = Callable[[Iterator[pa.RecordBatch], Tell], Iterator[pa.RecordBatch]]
-"""What becomes of a statement's rows, and how to tell what happened on the way."""
 
 
 def write_distinct(
