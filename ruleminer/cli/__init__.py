@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings
@@ -71,6 +72,9 @@ _tell_as_before = warnings.showwarning
 def main() -> None:
     """Run the command line. Whatever goes wrong below ends here, in one line and an exit code."""
     warnings.showwarning = _tell_note
+    gc.set_threshold(
+        50_000, 20, 20
+    )  # millions of values stay; to look at them again and again was an eighth of the work
     try:
         try:
             code = app(prog_name="ruleminer", standalone_mode=False)

@@ -101,8 +101,8 @@ def pair_parts(
 
     All pairs are needed: those for classes tell what the columns of others hold.
     """
-    for reading in _read_pairs(pairs, ontology, database.schema):
-        if isinstance(reading, PairReport) or reading.stem not in wanted:
+    for reading in _read_pairs(pairs, ontology, database.schema, wanted):
+        if isinstance(reading, PairReport):
             continue
         parts = []
         places = tuple(f"arg{place}" for place in range(1, reading.target.arity + 1))
@@ -131,8 +131,13 @@ def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, 
     return database.rows(caged(engine_sql(query, database.schema, database.dialect), database))
 
 
-def _read_pairs(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) -> Iterator[_Reading | PairReport]:
-    """All pairs in their order; those for classes are read first, for they tell what the columns of others hold."""
+def _read_pairs(
+    pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema, wanted: Collection[str] | None = None
+) -> Iterator[_Reading | PairReport]:
+    """All pairs, or those wanted (by stem), in their order.
+
+    Those for classes are all read first, for they tell what the columns of others hold.
+    """
     targets = [(pair, NoFacts("disabled") if pair.disabled else pair_target(pair, ontology)) for pair in pairs]
     known: defaultdict[str, frozenset[Place]] = defaultdict(frozenset)
     for pair, target in targets:
@@ -141,6 +146,8 @@ def _read_pairs(pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema) 
             for part in () if isinstance(parts, NoFacts) else parts:
                 known[target.term.iri] |= class_columns(part.sources, part.arguments)
     for pair, target in targets:
+        if wanted is not None and pair.stem not in wanted:
+            continue
         if isinstance(target, NoFacts):
             yield PairReport(pair.stem, None, 0, target.reason)
             continue

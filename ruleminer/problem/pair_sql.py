@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -106,7 +107,13 @@ class Sources:
 
 
 def parse_pair_sql(sql: str) -> exp.Expr | NoFacts:
-    """The one query of a pair, its unquoted names in lower case."""
+    """The one query of a pair, its unquoted names in lower case; the caller may change it."""
+    parsed = _parsed(sql)
+    return parsed if isinstance(parsed, NoFacts) else parsed.copy()
+
+
+@lru_cache(maxsize=1024)  # its facts, its rows and its causes are read one after the other
+def _parsed(sql: str) -> exp.Expr | NoFacts:
     if len(sql) > LONGEST:
         return NoFacts(f"its SQL has more than {LONGEST:,} characters")
     try:

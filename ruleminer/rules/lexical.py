@@ -35,6 +35,8 @@ def lexical_form(value: Scalar) -> str:
 
 def number_form(text: str) -> str:
     """A number's text without sign +, leading zeros, or zeros behind the last decimal that counts."""
+    if text.isascii() and text.isdigit():  # most are, and a Decimal is dear
+        return text.lstrip("0") or "0"
     number = Decimal(text)
     if number == number.to_integral_value():
         return str(int(number))

@@ -56,6 +56,7 @@ _WRITES = {
     exp.Hint: "a hint",
     exp.Dot: "a field of a value (PostgreSQL reads it as a call)",
 }
+_ANY_WRITE = tuple(_WRITES)
 _MODEST_FORMAT = re.compile(r"(?:[^%]|%%|%(?:\d{1,2}\$)?[-+ 0#,!]*\d{0,3}(?:\.\d{1,3})?[a-zA-Z])*")
 
 
@@ -119,9 +120,8 @@ def _refuse_depth(sql: str, tokens: Iterable[Token]) -> None:
 def _problems(query: exp.Query, called: frozenset[str], database: Database) -> Iterator[str]:
     """Why the query may not run, reason by reason."""
     for node in query.walk():
-        for forbidden, told in _WRITES.items():
-            if isinstance(node, forbidden):
-                yield f"holds {told}"
+        if isinstance(node, _ANY_WRITE):
+            yield from (f"holds {told}" for forbidden, told in _WRITES.items() if isinstance(node, forbidden))
     yield from _unknown_tables(query, database)
     refused = database.refused_functions(called)
     if refused:

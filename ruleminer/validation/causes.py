@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache, partial
 from itertools import product
 from urllib.parse import unquote
 
-from pyoxigraph import NamedNode, QuerySolutions, Store
+from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
 
 from ruleminer.errors import ConnectionLostError, DatabaseError, InputError
 from ruleminer.problem.ontology import Ontology, OntologyClass
@@ -27,6 +28,7 @@ from ruleminer.validation.materialise import map_quads
 from ruleminer.validation.own_facts import iri_forms
 from ruleminer.validation.r2rml_values import R2RMLMapping, TermMap, TriplesMap
 from ruleminer.validation.reasoning import Reasoner
+from ruleminer.validation.row_terms import Reading, RowTriples
 from ruleminer.validation.scoring import Row, comparable
 from ruleminer.validation.terms import RDF_TYPE
 
@@ -120,7 +122,7 @@ def _compared(target: PairTarget, parts: tuple[PairPart, ...], store: Store) -> 
     for solution in _solutions(target, store):
         said += 1
         read = [of(term) for of, term in zip(forms, solution, strict=True)]
-        if known := facts.intersection(product(*read)):
+        if known := [key for key in product(*read) if key in facts]:
             found.update(known)
         else:
             wrong.add(tuple(map(str, solution)))
@@ -160,8 +162,13 @@ def _forms_like(are_iris: set[bool]) -> Callable[[object], tuple[str, ...]]:
 
 def _forms(term: object) -> tuple[str, ...]:
     if isinstance(term, NamedNode):
-        return (_decoded(term.value), *iri_forms(term.value)[1:])
-    return (comparable(getattr(term, "value", str(term))),)
+        return _forms_of_iri(term.value)
+    return (comparable(term.value if isinstance(term, (Literal, BlankNode)) else str(term)),)
+
+
+@lru_cache(maxsize=100_000)  # an entity has many properties, and a pair asks for one
+def _forms_of_iri(iri: str) -> tuple[str, ...]:
+    return (_decoded(iri), *iri_forms(iri)[1:])
 
 
 def _blamed(
@@ -175,7 +182,8 @@ def _blamed(
             continue
         seen: set[tuple[str, Said]] = set()
         try:
-            for subject, predicate, value, _ in map_quads(mapping, triples_map, database):
+            quads = map_quads(mapping, triples_map, database, partial(_only, guilty=guilty))
+            for subject, predicate, value, _ in quads:
                 if (value if predicate == RDF_TYPE else predicate) not in guilty:
                     continue
                 triple = (subject, predicate, value)
@@ -189,6 +197,22 @@ def _blamed(
         except (DatabaseError, InputError):  # told among the notes already
             continue
     return dict(blamed)
+
+
+def _only(reading: Reading, guilty: Container[str]) -> Reading:
+    """A reading without what makes none of these terms, as far as it names its terms."""
+
+    def may_make(triples: RowTriples) -> bool:
+        for predicate in triples.predicates:
+            if predicate.constant == RDF_TYPE:
+                if any(value.constant is None or value.constant in guilty for value in triples.objects):
+                    return True
+            elif predicate.constant is None or predicate.constant in guilty:
+                return True
+        return False
+
+    classes = tuple(name for name in reading.classes if name in guilty)
+    return replace(reading, classes=classes, triples=tuple(filter(may_make, reading.triples)))
 
 
 def _terms(triples_map: TriplesMap) -> Iterator[str]:
@@ -231,7 +255,7 @@ def _same_subjects(found: _Compared) -> bool:
     lacking = Counter(fact[0] for fact in found.missing if len(fact) > 1)
     given: Counter[str] = Counter()
     for said in found.wrong:
-        forms = _forms(NamedNode(said[0][1:-1])) if said[0].startswith("<") else (said[0],)
+        forms = _forms_of_iri(said[0][1:-1]) if said[0].startswith("<") else (said[0],)
         given[next((form for form in forms if form in lacking), said[0])] += 1
     return bool(lacking) and lacking == given
 

@@ -5,7 +5,7 @@ Nothing is kept: memory does not grow with the data. A triple may come more than
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -49,11 +49,14 @@ def materialise(
         yield from quads
 
 
-def map_quads(mapping: R2RMLMapping, triples_map: TriplesMap, database: Database) -> Iterator[Quad]:
-    """The quads of one triples map."""
-    for reading in readings(mapping, triples_map, database):
-        for quads in quad_batches(_batches(reading, database), Tally()):
-            yield from quads
+def map_quads(
+    mapping: R2RMLMapping, triples_map: TriplesMap, database: Database, wanted: Callable[[Reading], Reading]
+) -> Iterator[Quad]:
+    """Those quads of one triples map that are `wanted` of each reading."""
+    for reading in map(wanted, readings(mapping, triples_map, database)):
+        if reading.classes or reading.triples:
+            for quads in quad_batches(_batches(reading, database), Tally()):
+                yield from quads
 
 
 def quad_batches(batches: Iterable[tuple[Reading, list[Row]]], tally: Tally) -> Iterator[list[Quad]]:

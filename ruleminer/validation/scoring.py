@@ -102,8 +102,10 @@ def score(
     matches = pairs = sql_count = 0
     for row in sql_rows:
         sql_count += 1
-        found = next((key for key in _sql_keys(row, ids) if key in left), None)
-        if found is None:
+        for found in _sql_keys(row, ids):
+            if found in left:
+                break
+        else:
             _keep(missing, row)
             continue
         matches += 1
@@ -158,6 +160,8 @@ def _sql_keys(row: Sequence[object], ids: frozenset[int]) -> Iterator[tuple[str 
 
 def _value_keys(value: object) -> tuple[str, ...]:
     # The store forgets how a typed number was written ("007"^^xsd:integer is 7), so those are told apart by a mark.
+    if type(value) is int:
+        return (text := str(value)), f"#{text}"
     text = natural(value)[0]
     if not _may_be_notation(text):
         return (text,)
@@ -202,4 +206,4 @@ def _notation(text: str) -> str:
 def _term_text(term: object) -> str | None:
     if term is None:
         return None
-    return term.value if isinstance(term, Literal | NamedNode) else str(term)
+    return term.value if isinstance(term, (Literal, NamedNode)) else str(term)

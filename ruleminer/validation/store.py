@@ -1,17 +1,19 @@
 """The triples of a mapping, and what follows from them, in an embedded SPARQL store.
 
-Triples go through a file, asserted and inferred ones apart, and from there into the store by large chunks; a store of
-millions of triples lies on disk. All graphs become one: the pairs ask for no graph.
+Triples go through a file, asserted and inferred ones apart, and into the store by large chunks: into one in memory
+while the next are made, for the loader leaves the interpreter alone, and into one on disk if they are too many. All
+graphs become one: the pairs ask for no graph.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO
 
 from pyoxigraph import RdfFormat, Store, parse
 
@@ -37,20 +39,60 @@ class LoadedStore:
 def loaded_store(quads: Iterable[Quad], reasoner: Reasoner) -> Iterator[LoadedStore]:
     """A store of these triples and all that follows from them, gone at the end."""
     with tempfile.TemporaryDirectory(prefix="ruleminer-validate-", ignore_cleanup_errors=True) as folder:
-        asserted, inferred = Path(folder, "asserted.nt"), Path(folder, "inferred.nt")
-        with asserted.open("w", encoding="utf-8") as facts, inferred.open("w", encoding="utf-8") as conclusions:
-            _write(quads, reasoner, facts, conclusions)
-        size = asserted.stat().st_size + inferred.stat().st_size
-        store = Store() if size <= _IN_MEMORY else Store(str(Path(folder, "store")))
-        _load(store, asserted)
+        inferred = Path(folder, "inferred.nt")
+        with Path(folder, "asserted.nt").open("w+b") as facts, inferred.open("wb") as conclusions:
+            loading = _Loading(facts)
+            try:
+                _write(quads, reasoner, loading, conclusions)
+            finally:
+                loading.end()
+            size = loading.size + conclusions.tell()
+            store = loading.store if size <= _IN_MEMORY else None
+            del loading
+            if store is None:
+                store = Store(str(Path(folder, "store")))
+                facts.seek(0)
+                _load(store, facts)
         triples = len(store)
-        _load(store, inferred)
+        with inferred.open("rb") as conclusions:
+            _load(store, conclusions)
         loaded = LoadedStore(store, triples, len(store) - triples)
         del store
         yield loaded
 
 
-def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: TextIO, conclusions: TextIO) -> None:
+class _Loading:
+    """Lines on their way: to a file, and, while they are few enough, into a store in memory, a chunk behind."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.store: Store | None = Store()
+        self.size = 0
+        self._file = file
+        self._loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
+        self._loaded: Future[None] | None = None
+
+    def write(self, lines: Iterable[str]) -> None:
+        content = "".join(lines).encode()
+        self._file.write(content)
+        self.size += len(content)
+        self._wait()
+        if self.size > _IN_MEMORY:
+            self.store = None
+        elif self.store is not None:
+            self._loaded = self._loader.submit(_load_chunk, self.store, content)
+
+    def end(self) -> None:
+        """Wait for what is on its way."""
+        self._wait()
+        self._loader.shutdown()
+
+    def _wait(self) -> None:
+        loaded, self._loaded = self._loaded, None
+        if loaded is not None:
+            loaded.result()
+
+
+def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: _Loading, conclusions: BinaryIO) -> None:
     # Most properties of an entity say the same about its class: what was just written is not written again.
     said: dict[str, None] = {}  # in the order in which they came: what is shown of a result is the same each time
     concluded: dict[Triple, None] = {}
@@ -66,20 +108,21 @@ def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: TextIO, conclusions
     _flush(said, concluded, facts, conclusions)
 
 
-def _flush(said: dict[str, None], concluded: dict[Triple, None], facts: TextIO, conclusions: TextIO) -> None:
-    facts.writelines(said)
-    conclusions.writelines(f"{subject} {predicate} {value} .\n" for subject, predicate, value in concluded)
+def _flush(said: dict[str, None], concluded: dict[Triple, None], facts: _Loading, conclusions: BinaryIO) -> None:
+    facts.write(said)
+    conclusions.writelines(f"{subject} {predicate} {value} .\n".encode() for subject, predicate, value in concluded)
     said.clear()
     concluded.clear()
 
 
-def _load(store: Store, path: Path) -> None:
-    with path.open("rb") as file:
-        while lines := file.readlines(_CHUNK):
-            content = b"".join(lines)
-            # Lenient: IRIs were checked as far as the standard asks when they were made.
-            if b"_:" in content:  # the loader gives blank nodes other names each time, and these must stay the same
-                store.bulk_extend(parse(content, RdfFormat.N_TRIPLES, lenient=True))
-            else:
-                store.bulk_load(content, RdfFormat.N_TRIPLES, lenient=True)
-    path.unlink()
+def _load(store: Store, file: BinaryIO) -> None:
+    while lines := file.readlines(_CHUNK):
+        _load_chunk(store, b"".join(lines))
+
+
+def _load_chunk(store: Store, content: bytes) -> None:
+    # Lenient: IRIs were checked as far as the standard asks when they were made.
+    if b"_:" in content:  # the loader gives blank nodes other names each time, and these must stay the same
+        store.bulk_extend(parse(content, RdfFormat.N_TRIPLES, lenient=True))
+    else:
+        store.bulk_load(content, RdfFormat.N_TRIPLES, lenient=True)

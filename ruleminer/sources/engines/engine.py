@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL
 
 from ruleminer.errors import DatabaseTimeoutError, printable
 from ruleminer.rules.dialects import Dialect
+from ruleminer.sources.engines.alarms import ALARMS
 from ruleminer.sources.schema import Table
 
 ROWS_PER_FETCH = 10_000
@@ -114,9 +115,7 @@ def time_limit(seconds: float, interrupt: Callable[[], object], told: float | No
         expired.set()
         interrupt()
 
-    timer = threading.Timer(seconds, expire)
-    timer.daemon = True
-    timer.start()
+    alarm = ALARMS.set(seconds, expire)
     try:
         yield
     except Exception:
@@ -124,7 +123,7 @@ def time_limit(seconds: float, interrupt: Callable[[], object], told: float | No
             raise timed_out(told or seconds) from None
         raise
     finally:
-        timer.cancel()
+        ALARMS.take_back(alarm)
 
 
 def timed_out(seconds: float) -> DatabaseTimeoutError:
