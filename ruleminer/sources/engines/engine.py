@@ -107,23 +107,29 @@ class Clock:
 def time_limit(seconds: float, interrupt: Callable[[], object], told: float | None = None) -> Iterator[None]:
     """Interrupt what runs inside after so many seconds; its error is then a `DatabaseTimeoutError`.
 
-    `told` is the limit that the user knows, where these seconds are what is left of it.
+    `told` is the limit that the user knows, where these seconds are what is left of it. An interruption that has begun
+    is waited for, so `interrupt` must come to its end by itself.
     """
-    expired = threading.Event()
+    turn, expired, over = threading.Lock(), False, False
 
     def expire() -> None:
-        expired.set()
-        interrupt()
+        nonlocal expired
+        with turn:  # what has ended must not be interrupted: it may be closed, or ask for the next thing
+            if not over:
+                expired = True
+                interrupt()
 
     alarm = ALARMS.set(seconds, expire)
     try:
         yield
     except Exception:
-        if expired.is_set():
+        if expired:
             raise timed_out(told or seconds) from None
         raise
     finally:
         ALARMS.take_back(alarm)
+        with turn:
+            over = True
 
 
 def timed_out(seconds: float) -> DatabaseTimeoutError:

@@ -277,7 +277,10 @@ class Spark:
         session, ended = self._known, threading.Event()
         try:
             with clock.waiting(lambda: self._interrupt(ended)):
-                yield
+                try:
+                    yield
+                finally:
+                    ended.set()  # before the wait ends, which waits for an interruption that has begun
         except (PySparkException, Py4JError, OSError, EOFError, pa.ArrowException) as error:
             gone = isinstance(error, Py4JNetworkError | OSError | EOFError) or "UNAVAILABLE" in str(error)
             if gone or (not self._is_remote and not is_alive()):
@@ -286,8 +289,6 @@ class Spark:
             raise DatabaseError(f"{self._shown}: {self._told(error)}") from None
         except (IndexError, TypeError, ValueError) as error:  # pyspark's own, for values that it cannot bind
             raise DatabaseError(f"the query and its parameters do not fit: {self._told(error)}") from None
-        finally:
-            ended.set()
 
     def _interrupt(self, ended: threading.Event) -> None:
         """Stop what runs. Until it is heard: a statement that is still planned has no job that could be stopped."""
