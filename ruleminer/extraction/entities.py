@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -168,8 +170,8 @@ def read_entities(
         single = Place(choice.table, choice.columns[0]) if len(choice.columns) == 1 else None
         return choice.key, None if single is None else numbers.get(single)
 
-    predicates, positive = facts["predicate"].to_pylist(), facts["positive"].to_pylist()
-    named = {row: _named(predicates[row], of_row) for row, of_row in sorted(choices.items())}
+    predicates, holds = facts["predicate"], facts["positive"]
+    named = {row: _named(predicates[row].as_py(), of_row) for row, of_row in sorted(choices.items())}
     read: dict[int, dict[int, tuple[str, int | None]]] = {1: {}, 2: {}}  # position → row → key and space
     for (row, position), choice in keyed.items():
         read[position][row] = meant(choice)
@@ -180,6 +182,7 @@ def read_entities(
     for position, changed in read.items():
         facts = _of_same_things(_read_as(facts, position, changed), position, changed)
     several = {row: one.readings for row, one in named.items() if len(one.readings) > 1}
+    positive = {row: holds[row].as_py() for row in several}
     others = _further(facts, _once(facts, {row: several[row] for row in several if positive[row]}, meant), meant)
     denied = {row: _of_likeliest(readings) for row, readings in several.items() if not positive[row]}
     if denied:
@@ -223,10 +226,10 @@ def _once(
     facts: pa.Table, several: Mapping[int, Sequence[Readings]], meant: Callable[[Choice], tuple[str, int | None]]
 ) -> dict[int, Sequence[Readings]]:
     """Of examples with the same readings, two spellings of one name, the first: it is one example."""
-    columns = [facts[name].to_pylist() for name in ("predicate", "arg1", "arg2")] if several else []
+    columns = [facts[name] for name in ("predicate", "arg1", "arg2")]
     first: dict[object, int] = {}
     for row, readings in several.items():
-        predicate, *given = (column[row] for column in columns)
+        predicate, *given = (column[row].as_py() for column in columns)
         ways = frozenset(
             tuple(text if one is None else meant(one) for text, one in zip(given, reading, strict=True))
             for reading in readings
@@ -242,13 +245,13 @@ def _as_iris(facts: pa.Table, position: int, doubtful: Set[int]) -> pa.Table:
     with several readings tell nothing, and stay as they are: their readings are keys.
     """
     name, other = f"arg{position}", f"arg{3 - position}"
-    if pc.sum(pc.match_substring(facts[name], "://")).as_py() in (None, 0, facts.num_rows):
-        return facts
-    columns = (facts[column].to_pylist() for column in ("predicate", name, other, SPACES[position - 1]))
-    rows = list(zip(*columns, strict=True))
-    iris = [one for one in rows if one[1] is not None and "://" in one[1]]
+    is_iri = pc.match_substring(facts[name], "://")
+    terms = facts["predicate"]
+    mixed = {*terms.filter(is_iri).unique().to_pylist()} & {*terms.filter(pc.invert(is_iri)).unique().to_pylist()}
+    rows = dict(_rows_of(facts, mixed, (name, other, SPACES[position - 1])))
+    iris = [one for one in rows.values() if one[1] is not None and "://" in one[1]]
     plain = {
-        row: one for row, one in enumerate(rows) if row not in doubtful and one[1] is not None and "://" not in one[1]
+        row: one for row, one in rows.items() if row not in doubtful and one[1] is not None and "://" not in one[1]
     }
     keys: dict[tuple[str, str, str | None], int | None] = {
         (predicate, text, beside): space for predicate, text, beside, space in plain.values()
@@ -270,6 +273,15 @@ def _as_iris(facts: pa.Table, position: int, doubtful: Set[int]) -> pa.Table:
         and (space is not None or "/" not in text)  # which may be a key of several columns
     }
     return _read_as(facts, position, changed)
+
+
+def _rows_of(
+    facts: pa.Table, predicates: Collection[str], columns: Sequence[str]
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The rows of some predicates: number, predicate, and these columns. Of millions of facts few are looked at."""
+    rows = pc.indices_nonzero(pc.is_in(facts["predicate"], pa.array(sorted(predicates), pa.string())))
+    some = facts.select(["predicate", *columns]).take(rows)
+    yield from zip(rows.to_pylist(), zip(*(column.to_pylist() for column in some.columns), strict=True), strict=True)
 
 
 def _own_key(text: str) -> str:
@@ -301,18 +313,15 @@ def _of_same_things(facts: pa.Table, position: int, read: Mapping[int, tuple[str
 
     `MusicGroup,1` beside `MusicGroup,AC/DC` is the same example twice.
     """
-    predicates = facts["predicate"].to_pylist() if read else []
     spaces: dict[tuple[str, str], set[int]] = {}
     for row, (key, space) in read.items():
         if space is not None:
-            spaces.setdefault((predicates[row], key), set()).add(space)
-    if not spaces:
-        return facts
-    texts, known = facts[f"arg{position}"].to_pylist(), facts[SPACES[position - 1]].to_pylist()
+            spaces.setdefault((facts["predicate"][row].as_py(), key), set()).add(space)
+    columns = (f"arg{position}", SPACES[position - 1])
     same = {
         row: (text, next(iter(found)))
-        for row, (text, space) in enumerate(zip(texts, known, strict=True))
-        if space is None and len(found := spaces.get((predicates[row], text), ())) == 1
+        for row, (predicate, text, space) in _rows_of(facts, {predicate for predicate, _ in spaces}, columns)
+        if space is None and len(found := spaces.get((predicate, text), ())) == 1
     }
     return _read_as(facts, position, same)
 
@@ -399,10 +408,11 @@ def _in_question(facts: pa.Table, ontology: Ontology | None) -> Iterator[tuple[i
 
 def _changed(facts: pa.Table, name: str, values: Mapping[int, str | int | None]) -> pa.Table:
     """The facts with other values in some rows of a column."""
-    column = facts[name].to_pylist()
-    for row, value in values.items():
-        column[row] = value
-    return facts.set_column(facts.column_names.index(name), name, pa.array(column, facts.schema.field(name).type))
+    column, number = facts[name], facts.column_names.index(name)
+    places = np.arange(len(column))
+    places[list(values)] = len(column) + np.arange(len(values))  # the new values stand behind the old ones
+    both = pa.chunked_array([*column.chunks, pa.array(list(values.values()), column.type)], column.type)
+    return facts.set_column(number, name, both.take(pa.array(places)))
 
 
 def _may_be_entity(ontology: Ontology, predicate: str, place: int) -> bool:

@@ -101,15 +101,29 @@ def sample_facts(
 def _deal(work: duckdb.DuckDBPyConnection, positives: int | None, seed: int) -> None:
     """`hand`: the positive examples that may be chosen, each with its card; of one origin, no more than can be taken.
 
-    There may be millions, and to sort them all takes long.
+    There may be millions: to sort them all takes long, and to keep them all beside their cards takes much memory.
     """
-    given = "SELECT *, md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card FROM example WHERE positive"
-    if positives is not None and positives <= _FEW:
-        last = f"SELECT predicate, origin, list_last(min(card, {positives})) AS last FROM dealt GROUP BY ALL"
-        given = f"""
-            WITH dealt AS MATERIALIZED ({given}) SELECT d.* FROM dealt d JOIN ({last}) l
-            ON l.predicate = d.predicate AND l.origin IS NOT DISTINCT FROM d.origin AND d.card <= l.last"""
-    work.execute(f"CREATE OR REPLACE TEMP TABLE hand AS {given}", [str(seed)])
+    card = "md5(concat_ws(chr(31), ?, predicate, arg1, arg2)) AS card"
+    if positives is None or positives > _FEW:
+        work.execute(f"CREATE OR REPLACE TEMP TABLE hand AS SELECT *, {card} FROM example WHERE positive", [str(seed)])
+        return
+    work.execute(
+        f"""
+        CREATE OR REPLACE TEMP TABLE low_card AS
+        WITH dealt AS MATERIALIZED (SELECT rowid AS number, predicate, origin, {card} FROM example WHERE positive)
+        SELECT number, card FROM dealt d
+        JOIN (SELECT predicate, origin, list_last(min(card, {positives})) AS last FROM dealt GROUP BY ALL) l
+        ON l.predicate = d.predicate AND l.origin IS NOT DISTINCT FROM d.origin AND d.card <= l.last
+        """,
+        [str(seed)],
+    )
+    work.execute(
+        """
+        CREATE OR REPLACE TEMP TABLE hand AS
+        SELECT example.*, card FROM example JOIN low_card ON example.rowid = low_card.number
+        """
+    )
+    work.execute("DROP TABLE low_card")
 
 
 def _find_positions(work: duckdb.DuckDBPyConnection) -> None:
