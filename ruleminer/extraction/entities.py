@@ -3,7 +3,9 @@
 Whoever reads examples reads them here: extraction, and whoever holds a mapping against them.
 
 `AC/DC` picks one row of Artist by a column that names its rows, so it is read as that row's key. A name is read so only
-where an entity is meant, and not where the text is a key or a link itself. What several rows or tables are called has
+where an entity is meant, and not where the text is a key or a link itself. Where the ontology allows a text as well, the
+thing is meant if a link that is called like the property leads to where all its examples are names, and a class that it
+may lead to has examples of its own: who publishes addresses as things does not mean a text by `address`. What several rows or tables are called has
 several readings, in this order: first the table in which most examples of the same argument stand. They compete, and
 the one whose rules derive most of the other examples is taken (`candidates.py`).
 """
@@ -30,12 +32,16 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
 from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database
+from ruleminer.sources.schema import Schema
 from ruleminer.structure.structure import Structure
+from ruleminer.structure.words import likeness
 
 SPACES = ("space1", "space2")
 """Columns of facts: the number of the space that an argument is a key in, where that is known."""
 
 _LONGEST = 200  # characters of a name that is looked up
+_ID = re.compile(r"_?id$", re.IGNORECASE)  # at the end of a link's name
+_CALLED = 0.9  # how alike a link's column and a property are that are called the same
 _SEGMENT = re.compile(r"[^/#]+$")  # of an IRI
 
 READ = ("said", "turn", "tables")
@@ -135,6 +141,7 @@ def read_entities(
     keyed: dict[tuple[int, int], Choice] = {}  # row and position
     asked: list[tuple[int, int, str, Choice]] = []  # behind a table's name, and may be a key or a name
     waiting: dict[tuple[str, int], list[tuple[int, str]]] = {}
+    linked: dict[str, list[tuple[int, str]]] = {}  # objects that may be texts, of properties that a link is called like
     tables: dict[tuple[str, int], Counter[str]] = {}  # that examples tell themselves
     for position, row, predicate, text in _in_question(facts, ontology):
         told = of_table(text, schema)
@@ -148,7 +155,11 @@ def read_entities(
                 tables.setdefault((predicate, position), Counter())[choice.table] += 1
         elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
+        elif ontology is not None and _may_be_name(text):
+            linked.setdefault(predicate, []).append((row, text))
+    led_to = _led_to(linked, facts, schema, ontology) if ontology is not None and linked else {}
     looked_up = {text for rows in waiting.values() for _, text in rows} | {choice.key for *_, choice in asked}
+    looked_up |= {text for predicate in led_to for _, text in linked[predicate]}
     names = Names(structure, database, looked_up)
     choices: dict[int, dict[int, tuple[str, tuple[Choice | None, ...]]]] = {}  # row → position → text, what it may be
     for row, position, text, choice in asked:
@@ -164,6 +175,13 @@ def read_entities(
             read_as = _of_others(read_as, [(text, subjects[row]) for row, text in rows])
         for row, text in rows:
             choices.setdefault(row, {})[position] = text, read_as.get(text, ())
+
+    for predicate, table in led_to.items():
+        rows = linked[predicate]
+        called = {text: names.of_table(Choice(table, "", text)) for _, text in rows}
+        if all(called.values()):
+            for row, text in rows:
+                choices.setdefault(row, {})[2] = text, called[text]
 
     def meant(choice: Choice) -> tuple[str, int | None]:
         """The key, and the number of its space; one of several columns is put together like an IRI, and has none."""
@@ -191,6 +209,31 @@ def read_entities(
         facts = _as_iris(facts, position, {row for row in several if positive[row]})
     hints = names.folded | _absent(keyed.values(), structure, database)
     return Entities(facts, others, named, keyed, hints, _compound(keyed, named))
+
+
+def _led_to(
+    linked: Mapping[str, Sequence[tuple[int, str]]], facts: pa.Table, schema: Schema, ontology: Ontology
+) -> dict[str, str]:
+    """Of properties that may lead to a text: the one table that links called like them lead to.
+
+    Only where a class of those that the property may lead to has examples: somebody publishes such things.
+    """
+    shown = {ontology.find(name).iri for name in facts["predicate"].unique().to_pylist()}
+    found: dict[str, str] = {}
+    for predicate in linked:
+        term = ontology.find(predicate)
+        ranges = () if isinstance(term, OntologyClass) else term.ranges
+        if not any(isinstance(ontology.get(iri), OntologyClass) and iri in shown for iri in ranges):
+            continue
+        ends = {
+            link.end.table
+            for table in schema.tables
+            for link in table.links
+            if likeness(predicate, _ID.sub("", link.start.column)) >= _CALLED
+        }
+        if len(ends) == 1:
+            found[predicate] = ends.pop()
+    return found
 
 
 def _compound(keyed: Mapping[tuple[int, int], Choice], named: Mapping[int, Named]) -> dict[str, str]:

@@ -11,6 +11,9 @@ with n examples of a class and m of the others,
 
     chance = k · Σ p(v)^n · (1 − p(v))^m        summed over the values of the code that does so
 
+The same is asked where a class would have all rows of one above it: what is cancelled is no other word for what is a
+voyage. The examples of that one may be of the class, too, so they are no counter-examples if no code tells them apart.
+
 Numbers stand in every table: an example of one class is held against another only if the best rules of both take their
 things from one key.
 """
@@ -57,30 +60,85 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         if _are_apart(one, other, rules, ontology, structure):
             others.setdefault(one, []).append(other)
             others.setdefault(other, []).append(one)
-    denied: dict[str, list[Arguments]] = {}
-    for name, beside in others.items():
-        known = {*measured[name].pool.positives, *measured[name].pool.negatives}
-        facts = [fact for other in beside for fact in _derived(measured[other].pool, best[other])[:_MOST]]
-        denied[name] = [fact for fact in dict.fromkeys(facts) if fact not in known]
-    wider = [(name, pool) for name, pool in _with_negatives(measured, denied, measure)]
-    contested = [(name, pool) for name, pool in wider if pool.hits[best[name], -len(denied[name]) :].any()]
-    again = measure.all_measured([pool for _, pool in contested])
     found: dict[str, Measured] = {}
     notes = list(_of_both({name: measured[name].pool for name in rules}, ontology))
-    for (name, _), anew in zip(contested, again, strict=True):
+    classes = _Classes(measured, best, rules, measure)
+    for name, one in classes.narrowed(others).items():
         told = " and ".join(others[name][:3])
-        narrower = _narrower(anew, rules[name], measure) if anew is not None else []
-        if anew is not None and not _is_disjoint(name, others[name], ontology):
-            codes = {code for other in others[name] for code in _codes(rules[other])}
-            chosen = _Chosen(rules[name], codes, len(anew.pool.positives), len(denied[name]), structure)
-            narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
-        if anew is not None and narrower:
-            found[name] = anew.only(narrower)
-            columns = " and ".join(_conditions(found[name].pool.rules[0], rules[name]))
-            notes.append(f"{name}: {columns} tells its examples from those of {told}, which would have the same rows")
+        if one is not None:
+            found[name] = one
+            notes.append(_told_by(one, rules[name], told))
         else:
             notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
+    above = {
+        name: wider
+        for name in rules
+        if name not in found and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
+    }
+    for name, one in classes.narrowed(above).items():
+        if one is not None:
+            found[name] = one
+            notes.append(_told_by(one, rules[name], " and ".join(above[name][:3])))
     return Apart(found, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes that have examples, with the best rule of each, by place in its pool and as such."""
+
+    measured: Mapping[str, Measured]
+    best: Mapping[str, int]
+    rules: Mapping[str, Rule]
+    measure: Measure
+
+    def narrowed(self, others: Mapping[str, Sequence[str]]) -> dict[str, Measured | None]:
+        """The classes whose best rules derive examples of these others: narrowed to their own; None if nothing does."""
+        measured, best, rules = self.measured, self.best, self.rules
+        structure, ontology = self.measure.derivations.structure, self.measure.ontology
+        denied: dict[str, list[Arguments]] = {}
+        for name, beside in others.items():
+            known = {*measured[name].pool.positives, *measured[name].pool.negatives}
+            facts = [fact for other in beside for fact in _derived(measured[other].pool, best[other])[:_MOST]]
+            denied[name] = [fact for fact in dict.fromkeys(facts) if fact not in known]
+        contested = [
+            (name, _of_one_table(pool, rules[name], structure))
+            for name, pool in _with_negatives(measured, denied, self.measure)
+            if pool.hits[best[name], -len(denied[name]) :].any()
+        ]
+        found: dict[str, Measured | None] = {}
+        for (name, _), anew in zip(contested, self.measure.all_measured([p for _, p in contested]), strict=True):
+            narrower = _narrower(anew, rules[name], self.measure) if anew is not None else []
+            if anew is not None and not _is_disjoint(name, others[name], ontology):
+                codes = {code for other in others[name] for code in _codes(rules[other])}
+                chosen = _Chosen(rules[name], codes, len(anew.pool.positives), len(denied[name]), structure)
+                narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
+            found[name] = anew.only(narrower) if anew is not None and narrower else None
+        return found
+
+
+def _of_one_table(pool: Pool, before: Rule, structure: Structure) -> Pool:
+    """The pool with the rules that take the rows of one of them, or some of these: the same keys lie in many tables."""
+    key = _key(before, structure)
+    return pool.only([i for i, one in enumerate(pool.rules) if _is_within(one, before) and _key(one, structure) == key])
+
+
+def _told_by(narrowed: Measured, before: Rule, others: str) -> str:
+    rule = narrowed.pool.rules[0]
+    columns = " and ".join(_conditions(rule, before))
+    return f"{rule.predicate}: {columns} tells its examples from those of {others}, which would have the same rows"
+
+
+def _is_all_of(name: str, other: str, rules: Mapping[str, Rule], measure: Measure) -> bool:
+    """Whether a class would have all rows of one that is above it."""
+    structure, ontology = measure.derivations.structure, measure.ontology
+    below, above = ontology.find(name).iri, ontology.find(other).iri
+    return (
+        below != above
+        and ontology.is_within(below, above)
+        and not ontology.is_within(above, below)
+        and _is_within(rules[other], rules[name])
+        and _key(rules[other], structure) == _key(rules[name], structure)
+    )
 
 
 def _of_both(pools: Mapping[str, Pool], ontology: Ontology) -> Iterator[str]:

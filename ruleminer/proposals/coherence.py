@@ -4,6 +4,9 @@ A term with few examples may fit many tables, all numbered from 1. But classes a
 property's values mostly tell its table. So terms pass on in which space they believe each end to be, along the
 ontology's domains and ranges, for some rounds: a class hears from the properties that it is an end of, a property from
 the classes of its ends. What a rule's spaces gain or lose by it is a part of its prior.
+
+Where examples are IRIs, `…/store/1` and `…/staff/1` are two things, whatever column the number comes from: a space that is
+spelt in one way says nothing of what is spelt in another.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Place, Rule, Variable
 from ruleminer.structure.structure import Structure
 
 ROUNDS = 5
@@ -26,7 +29,10 @@ WEIGHT = 2.0  # nats for each e-fold by which one space is believed more than an
 _DOUBT = 0.03  # belief that every space keeps
 _KIN = 0.7  # what an end says of a class above or below the one it is declared to be
 
-Belief = Mapping[Place, float]
+Home = tuple[Place, str]
+"""The key of a space, and how it is spelt into an IRI; the key itself is spelt by nothing."""
+
+Belief = Mapping[Home, float]
 End = tuple[str, int]
 """A property and which of its arguments: 0 or 1; of a class, 0."""
 
@@ -79,7 +85,7 @@ def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structur
     sizes = measured.sizes
     # What the rules of a union share is left out: here it matters whether a part is one, not how large all are.
     ranking = rank(measured, ranker, weights, union_size=lambda union: int(sizes[list(union)].sum()))
-    found: list[dict[Place, float]] = [defaultdict(float) for _ in measured.pool.rules[0].arguments]
+    found: list[dict[Home, float]] = [defaultdict(float) for _ in measured.pool.rules[0].arguments]
     hypotheses: list[tuple[tuple[int, ...], float]] = [
         ((i,), share) for i, share in enumerate(ranking.posterior.tolist())
     ]
@@ -93,31 +99,56 @@ def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structur
     return tuple(found)
 
 
-def _spaces(rule: Rule, structure: Structure) -> list[Place | None]:
-    spaces = []
+def _spaces(rule: Rule, structure: Structure) -> list[Home | None]:
+    spaces: list[Home | None] = []
     for argument in rule.arguments:
         known = [space for place in rule.places_of(argument) if (space := structure.space(place)) is not None]
-        spaces.append(known[0].key if len(rule.variables_of(argument)) == 1 and known else None)
+        alone = len(rule.variables_of(argument)) == 1 and known
+        spaces.append((known[0].key, _spelling(rule, argument)) if alone else None)
     return spaces
+
+
+def _spelling(rule: Rule, argument: Variable) -> str:
+    concat = rule.definition_of(argument)
+    return "" if concat is None else "".join(part if isinstance(part, str) else "{}" for part in concat.parts)
+
+
+class _Said:
+    """What a belief says of spaces, spelt or not: where one of two is not spelt, they may be the same."""
+
+    def __init__(self, belief: Belief) -> None:
+        self._belief = belief
+        self._spaces: dict[Place, float] = defaultdict(float)
+        for (space, _), share in belief.items():
+            self._spaces[space] += share
+
+    def of(self, home: Home) -> float:
+        space, spelt = home
+        if not spelt:
+            return self._spaces.get(space, 0.0)
+        return self._belief.get(home, 0.0) + self._belief.get((space, ""), 0.0)
 
 
 def _heard(
     beliefs: Mapping[str, tuple[Belief, ...]], fits: Mapping[End, Mapping[str, float]]
-) -> dict[End, dict[Place, float]]:
+) -> dict[End, dict[Home, float]]:
     """What each end hears of the spaces: a class from its properties, a property from its classes."""
-    says: dict[str, dict[End, dict[Place, float]]] = defaultdict(dict)  # class → what each end says of it
+    says: dict[str, dict[End, dict[Home, float]]] = defaultdict(dict)  # class → what each end says of it
+    homes = {name: _Said(own[0]) for name, own in beliefs.items()}
     for (name, place), classes in fits.items():
         for space, belief in beliefs[name][place].items():
             # An end that may be of several classes speaks most to those that are believed to live there.
-            claims = {one: fit * (_DOUBT + _believed(beliefs, one, space)) for one, fit in classes.items()}
+            claims = {
+                one: fit * (_DOUBT + (homes[one].of(space) if one in homes else 0.0)) for one, fit in classes.items()
+            }
             for one, claim in claims.items():
                 says[one].setdefault((name, place), {})[space] = belief * claim / sum(claims.values())
-    heard: dict[End, dict[Place, float]] = {}
+    heard: dict[End, dict[Home, float]] = {}
     for one, ends in says.items():
         if one in beliefs:
             heard[one, 0] = _sum(ends.values())
     for (name, place), classes in fits.items():
-        told: dict[Place, float] = defaultdict(float)
+        told: dict[Home, float] = defaultdict(float)
         for one, fit in classes.items():
             others = _sum(said for end, said in says[one].items() if end != (name, place))
             own = beliefs[one][0] if one in beliefs else {}
@@ -127,12 +158,8 @@ def _heard(
     return heard
 
 
-def _believed(beliefs: Mapping[str, tuple[Belief, ...]], name: str, space: Place) -> float:
-    return beliefs[name][0].get(space, 0.0) if name in beliefs else 0.0
-
-
-def _sum(beliefs: Iterable[Belief]) -> dict[Place, float]:
-    total: dict[Place, float] = defaultdict(float)
+def _sum(beliefs: Iterable[Belief]) -> dict[Home, float]:
+    total: dict[Home, float] = defaultdict(float)
     for belief in beliefs:
         for space, share in belief.items():
             total[space] += share
@@ -158,9 +185,10 @@ def _told(
         belief = heard.get((name, place))
         if not belief or sum(belief.values()) < _DOUBT:
             continue
-        most = max(belief.values())
+        heard_of = _Said(belief)
+        most = max(map(heard_of.of, belief))
         for i, rule in enumerate(measured.pool.rules):
             space = _spaces(rule, structure)[place]
-            said = belief.get(space, 0.0) if space is not None else 0.0
+            said = heard_of.of(space) if space is not None else 0.0
             gains[i] += voices.get((name, place), 1.0) * WEIGHT * math.log((_DOUBT + said) / (_DOUBT + most))
     return replace(measured, coherence=gains)

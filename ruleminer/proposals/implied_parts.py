@@ -22,7 +22,7 @@ from ruleminer.structure.structure import Structure
 from ruleminer.structure.words import likeness
 
 _SAME_NAME = 0.95
-_X, _Y, _KEY = Variable("x"), Variable("y"), Variable("a")
+_X, _Y, _KEY, _VALUE = Variable("x"), Variable("y"), Variable("a"), Variable("b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,20 @@ class ImpliedPart:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """All rows of a table under its own key, which may be spelt into an IRI, and perhaps one whole column of them."""
+    """All rows of a table under its own key, and perhaps one whole column of them; both may be spelt into IRIs."""
 
     table: str
     key: str
     spelt: Concat | None
     column: str | None = None
+    told: Concat | None = None  # how the value of the column is spelt
 
     def rule(self, term: str) -> Rule:
-        key = _X if self.spelt is None else _KEY
-        columns = ((self.key, key), *(((self.column, _Y),) if self.column else ()))
+        key, value = _X if self.spelt is None else _KEY, _Y if self.told is None else _VALUE
+        columns = ((self.key, key), *(((self.column, value),) if self.column else ()))
         arguments = (_X, _Y) if self.column else (_X,)
-        definitions = () if self.spelt is None else ((_X, self.spelt),)
+        spelt = ((_X, self.spelt), (_Y, self.told if self.column else None))
+        definitions = tuple((variable, concat) for variable, concat in spelt if concat is not None)
         return canonical(Rule(term, arguments, (Atom(self.table, columns),), definitions))
 
 
@@ -93,7 +95,7 @@ def _of_class(
             if part.table not in taken and not sparse and (part.spelt is not None) == spelt:
                 taken.add(part.table)
                 yield ImpliedPart(
-                    replace(part, column=None).rule(name), f"{other} is of nothing else, and of {part.table}"
+                    replace(part, column=None, told=None).rule(name), f"{other} is of nothing else, and of {part.table}"
                 )
 
 
@@ -154,7 +156,7 @@ def _end(rule: Rule, structure: Structure) -> _Part | None:
     if spelt is not None:
         if len(spelt.variables) != 1 or not spelt.is_path:
             return None
-        end, spelt = spelt.variables[0], Concat(tuple(_renamed(part) for part in spelt.parts))
+        end, spelt = spelt.variables[0], _renamed(spelt, _KEY)
     space = next((space for place in rule.places_of(end) if (space := structure.space(place)) is not None), None)
     if space is None or structure.schema.table(space.key.table).own_key != space.key.column:
         return None
@@ -192,10 +194,10 @@ def _of_property(
                 continue
             for like in (same,) if same is not None else tuple(own):
                 columns = _called(like, part.table, structure)
-                if not columns and called:
+                if not columns and called and like.told is None:
                     columns = list(structure.naming_columns(structure.schema.table(part.table)))
                 if len(columns) == 1:
-                    shown[part.table] = replace(part, column=columns[0])
+                    shown[part.table] = replace(part, column=columns[0], told=like.told)
                     why = f"both are {other}" if same is not None else f"{other} is what it may be of"
                     told = f"it is shown of {like.table}, and {why}"
                     yield ImpliedPart(shown[part.table].rule(name), told, others=same is None)
@@ -241,20 +243,28 @@ def _part(rule: Rule, structure: Structure) -> _Part | None:
     if spelt is not None:
         if len(spelt.variables) != 1 or not spelt.is_path:
             return None
-        subject = spelt.variables[0]
-        spelt = Concat(tuple(_renamed(part) for part in spelt.parts))
+        subject, spelt = spelt.variables[0], _renamed(spelt, _KEY)
     if atom.columns_of(subject) != (table.own_key,) or len(atom.columns) != len(rule.arguments):
         return None
     if len(rule.arguments) == 1:
         return _Part(atom.table, table.own_key or "", spelt)
-    value = rule.arguments[1]
+    value, told = rule.arguments[1], rule.definition_of(rule.arguments[1])
+    if told is not None:
+        if len(told.variables) != 1 or not told.is_path:
+            return None
+        value, told = told.variables[0], _renamed(told, _VALUE)
     columns = atom.columns_of(value)
-    if rule.definition_of(value) is not None or len(columns) != 1 or value == subject:
+    if len(columns) != 1 or value == subject:
         return None
-    return _Part(atom.table, table.own_key or "", spelt, columns[0])
+    return _Part(atom.table, table.own_key or "", spelt, columns[0], told)
 
 
-def _renamed(part: str | Variable | Transformed) -> str | Variable | Transformed:
-    if isinstance(part, Transformed):
-        return replace(part, variable=_KEY)
-    return part if isinstance(part, str) else _KEY
+def _renamed(spelt: Concat, variable: Variable) -> Concat:
+    """The spelling of one column, by another name of its value."""
+
+    def one(part: str | Variable | Transformed) -> str | Variable | Transformed:
+        if isinstance(part, Transformed):
+            return replace(part, variable=variable)
+        return part if isinstance(part, str) else variable
+
+    return Concat(tuple(map(one, spelt.parts)))

@@ -87,7 +87,10 @@ def pool_of(
 
 
 def _spaces(facts: Sequence[CandidateSet]) -> tuple[Spaces, ...]:
-    return tuple(one.spaces for one in facts) if any(any(one.spaces) for one in facts) else ()
+    """The spaces of all arguments of all facts, if that of any is known."""
+    if not any(any(one.spaces) for one in facts):
+        return ()
+    return tuple(one.spaces or (None,) * len(one.arguments) for one in facts)
 
 
 def dataset_pools(dataset: Dataset) -> dict[str, Pool]:

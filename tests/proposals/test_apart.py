@@ -120,6 +120,12 @@ def test_an_example_of_two_disjoint_classes_is_told(database: str, tmp_path: Pat
     assert "disjoint" not in notes
 
 
+def test_examples_of_disjoint_classes_may_tell_their_table_or_not(database: str, tmp_path: Path) -> None:
+    facts = [("Keeper", "party:102"), ("Keeper", 105), ("Goods", "party:103"), ("Goods", 105)]
+    rules, _ = proposed(database, tmp_path / "run", facts, [("Keeper", "party:109")], more=DISJOINT)
+    assert rules["Keeper"] == ['party(id: x, sort: "S")']
+
+
 def test_counter_examples_leave_out_the_values_of_a_code(database: str, tmp_path: Path) -> None:
     """Examples of three codes, and counter-examples of the fourth and of none."""
     rules, _ = proposed(
