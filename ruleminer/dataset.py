@@ -38,6 +38,10 @@ from ruleminer.whole_files import is_aside, whole_folder
 FORMAT = 1
 
 
+Example = tuple[str, tuple[str, ...], tuple[Place | None, ...]]
+"""A predicate, arguments, and the spaces of these, none if none is known."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """A dataset, read into memory."""
@@ -60,6 +64,17 @@ class Dataset:
         texts = {number: _headless(self.rule_texts[number]) for number in numbers}
         parsed = {text: Body(parse_rule(text)) for text in dict.fromkeys(texts.values())}
         return {number: parsed[text] for number, text in texts.items()}
+
+    @property
+    def lines_of_examples(self) -> dict[Example, str]:
+        """The file and the line of positive examples from CSV, as far as they are told, by what they say."""
+        lines: Mapping[str, str] = self.manifest.get("lines", {})
+        found: dict[Example, str] = {}
+        for row in self.facts.to_pylist() if lines else ():
+            if row["positive"] and (where := lines.get(str(row["fact"]))):
+                arguments = tuple(value for value in (row["arg1"], row["arg2"]) if value is not None)
+                found[row["predicate"], arguments, _spaces(row)[: len(arguments)]] = where
+        return found
 
     def facts_with_rules(self) -> Iterator[FactWithRules]:
         """Every fact with the rules that derive it, each once."""

@@ -3,11 +3,11 @@
 Whoever reads examples reads them here: extraction, and whoever holds a mapping against them.
 
 `AC/DC` picks one row of Artist by a column that names its rows, so it is read as that row's key. A name is read so only
-where an entity is meant, and not where the text is a key or a link itself. Where the ontology allows a text as well, the
-thing is meant if a link that is called like the property leads to where all its examples are names, and a class that it
-may lead to has examples of its own: who publishes addresses as things does not mean a text by `address`. What several rows or tables are called has
-several readings, in this order: first the table in which most examples of the same argument stand. They compete, and
-the one whose rules derive most of the other examples is taken (`candidates.py`).
+where an entity is meant, and not where the text is a key or a link itself. Where the ontology allows a text as well,
+the thing is meant if a link that is called like the property leads to where all its examples are names, and a class
+that it may lead to has examples of its own: who publishes addresses as things does not mean a text by `address`. What
+several rows or tables are called has several readings, in this order: first the table in which most examples of the
+same argument stand. They compete, and the one whose rules derive most of the other examples is taken (`candidates.py`).
 """
 
 from __future__ import annotations

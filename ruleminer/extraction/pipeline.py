@@ -135,7 +135,7 @@ def extract(
         with _timed(times, "structure"), database.memory_limit(options.bytes_of_source):
             structure = learn_structure(database, draw=options.draw, progress=progress)
     entities = read_entities(examples, structure, database, ontology, lines)
-    lines = _lines_as_read(examples, entities.facts, lines)
+    places = _lines_as_read(examples, entities.facts, lines)
     examples = entities.facts
     contradictory = contradictions(examples)
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
@@ -203,7 +203,7 @@ def extract(
                 "rows_fetched": count_fetched(work),
                 **entities.told(chosen_readings(work)),
                 **({"contradictory": contradictory} if contradictory else {}),
-                **({"lines": _lines_at_fault(work, contradictory, lines)} if lines else {}),
+                **({"lines": _lines_told(work, contradictory, places)} if places else {}),
                 "common_values": common_places(work),
                 "cut_searches": cut_searches(work, templates),
                 "versions": {
@@ -228,27 +228,36 @@ def extract(
         return folder
 
 
-def _lines_as_read(given: pa.Table, read: pa.Table, lines: Mapping[FactKey, str] | None) -> dict[FactKey, str]:
+_Line = tuple[str | bool | int | None, ...]
+"""A fact as it is read: its predicate and arguments, whether it holds, and the spaces of its arguments."""
+
+
+def _lines_as_read(given: pa.Table, read: pa.Table, lines: Mapping[FactKey, str] | None) -> dict[_Line, str]:
     """Where facts stand, by what they are read as."""
     if not lines:
         return {}
-    pairs = zip(fact_keys(read.slice(0, given.num_rows)), fact_keys(given), strict=True)
-    return {own: lines[asked] for own, asked in pairs if asked in lines}
+    read = read.slice(0, given.num_rows)
+    spaces = zip(*(read[name].to_pylist() for name in SPACES), strict=True)
+    facts = zip(fact_keys(read), spaces, fact_keys(given), strict=True)
+    return {(*own, *told): lines[asked] for own, told, asked in facts if asked in lines}
 
 
-def _lines_at_fault(
-    work: duckdb.DuckDBPyConnection, contradictory: Mapping[str, list[list[str]]], lines: Mapping[FactKey, str]
+def _lines_told(
+    work: duckdb.DuckDBPyConnection, contradictory: Mapping[str, list[list[str]]], lines: Mapping[_Line, str]
 ) -> dict[str, str]:
-    """Where the facts stand that have no rule, by their numbers, or that contradict each other, by their texts."""
+    """Where facts stand, by their numbers, first those without a rule; or, if they contradict each other, by texts."""
     rows = work.execute(
-        f"""SELECT fact, predicate, arg1, arg2, positive FROM unexplained JOIN fact USING (fact)
-            WHERE positive ORDER BY fact LIMIT {_MOST_TOLD}"""
+        f"""SELECT fact, predicate, arg1, arg2, positive, {", ".join(SPACES)} FROM fact
+            WHERE positive ORDER BY fact NOT IN (SELECT fact FROM unexplained), fact LIMIT {_MOST_TOLD}"""
     ).fetchall()
-    found = {str(number): lines[key] for number, *rest in rows if (key := tuple(rest)) in lines}
+    found = {str(number): lines[key] for number, *rest in sorted(rows) if (key := tuple(rest)) in lines}
+    by_text: dict[_Line, str] = {}
+    for line, where in lines.items():
+        by_text.setdefault(line[:4], where)
     for predicate, facts in contradictory.items():
         for arguments in facts[:_MOST_TOLD]:
             first, second = (*arguments, None)[:2]
-            places = [lines.get((predicate, str(first), second, positive)) for positive in (True, False)]
+            places = [by_text.get((predicate, str(first), second, positive)) for positive in (True, False)]
             if told := " and ".join(place for place in places if place):
                 found[f"{predicate}({', '.join(arguments)})"] = told
     return found

@@ -63,11 +63,11 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     found: dict[str, Measured] = {}
     notes = list(_of_both({name: measured[name].pool for name in rules}, ontology))
     classes = _Classes(measured, best, rules, measure)
-    for name, one in classes.narrowed(others).items():
+    for name, narrower in classes.narrowed(others).items():
         told = " and ".join(others[name][:3])
-        if one is not None:
-            found[name] = one
-            notes.append(_told_by(one, rules[name], told))
+        if narrower is not None:
+            found[name] = narrower
+            notes.append(_told_by(narrower, rules[name], told))
         else:
             notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
     above = {
@@ -75,10 +75,10 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         for name in rules
         if name not in found and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
     }
-    for name, one in classes.narrowed(above).items():
-        if one is not None:
-            found[name] = one
-            notes.append(_told_by(one, rules[name], " and ".join(above[name][:3])))
+    for name, narrower in classes.narrowed(above).items():
+        if narrower is not None:
+            found[name] = narrower
+            notes.append(_told_by(narrower, rules[name], " and ".join(above[name][:3])))
     return Apart(found, tuple(notes))
 
 

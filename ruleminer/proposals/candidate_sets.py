@@ -43,7 +43,7 @@ def candidate_sets(dataset: Dataset) -> dict[str, Known]:
     sides: dict[str, Known] = {}
     for fact in facts:
         own = tuple(bodies[number] for number in fact.rules if number in competing)
-        candidates = CandidateSet(fact.arguments, own, fact.spaces)
+        candidates = CandidateSet(fact.arguments, own, fact.spaces[: len(fact.arguments)])
         known = sides.setdefault(fact.predicate, Known([], [], []))
         if fact.positive:
             known.positives.append(candidates)

@@ -2,20 +2,27 @@
 
 Examples given by mistake are mostly facts of another predicate, and look like a part of a union. A rule that is
 the best one of an unrelated predicate (neither above nor below in the ontology), or that nothing tells from it,
-is therefore no candidate for a union.
+is therefore no candidate for a union. Nor is one whose things live where those of a class do that is declared disjoint
+from what is meant: no harbour is a ship, so no place is part of what a voyage is sailed by. Nor one of a property
+whose inverse has examples of its own, none of which asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
+from ruleminer.rules.canonical import canonical
+from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.structure import Structure
 
 Winners = Mapping[str, Body]
 
@@ -38,3 +45,88 @@ def claimed(measured: Measured, best: Winners, ontology: Ontology) -> NDArray[np
             i = place[body]
             taken |= (measured.sizes == measured.sizes[i]) & (pool.covers == pool.covers[i]).all(axis=1)
     return taken
+
+
+@dataclass(frozen=True)
+class Misplaced:
+    """Which rules of a term the other terms speak against: by where disjoint classes live, and by its inverse."""
+
+    measured: Mapping[str, Measured]
+    best: Winners
+    ontology: Ontology
+    structure: Structure
+
+    @cached_property
+    def _homes(self) -> dict[str, Place]:
+        """The spaces of the best rules of classes."""
+        terms = {name: self.ontology.find(name) for name in self.best}
+        homes = {
+            name: space_of(self.best[name].of(name), 0, self.structure)
+            for name, term in terms.items()
+            if isinstance(term, OntologyClass)
+        }
+        return {term.iri: home for name, term in terms.items() if (home := homes.get(name)) is not None}
+
+    def rules(self, name: str) -> NDArray[np.bool_]:
+        """Which rules of a term's pool these are; those that begin no worse than its best rule are none."""
+        pool, term = self.measured[name].pool, self.ontology.find(name)
+        found = self._of_inverse(name, term)
+        for place, declared in enumerate(_ends(term)):
+            own = space_of(self.best[name].of(name), place, self.structure)
+            foreign = {home for home in self._foreign(declared) if home != own}
+            if foreign:
+                found |= np.array([space_of(rule, place, self.structure) in foreign for rule in pool.rules], bool)
+        return found
+
+    def _foreign(self, declared: Sequence[str]) -> set[Place]:
+        """The spaces of classes that are disjoint from all that an end may be, and of none that it may be."""
+        if not declared:
+            return set()
+        apart = {
+            iri: all(self.ontology.are_disjoint(iri, one) or self.ontology.are_disjoint(one, iri) for one in declared)
+            for iri in self._homes
+        }
+        return {self._homes[iri] for iri, yes in apart.items() if yes} - {
+            self._homes[iri] for iri, yes in apart.items() if not yes
+        }
+
+    def _of_inverse(self, name: str, term: OntologyTerm) -> NDArray[np.bool_]:
+        """The rules other than the best that no example of the inverse asks for, if its best is the same turned."""
+        pool = self.measured[name].pool
+        nothing = np.zeros(len(pool.rules), bool)
+        for iri in self.ontology.inverses(term.iri) if not isinstance(term, OntologyClass) else ():
+            other = self.ontology.get(iri)
+            if other is None or other.name not in self.best or other.name == name:
+                continue
+            theirs = self.measured[other.name].pool
+            places = {body: i for i, body in enumerate(theirs.bodies)}
+            best = places.get(_turned(self.best[name], other.name))
+            if best is None or theirs.bodies[best] != self.best[other.name]:
+                continue
+            asked = (theirs.covers & ~theirs.covers[best]).any(axis=1)
+            turned = [places.get(_turned(body, other.name)) for body in pool.bodies]
+            return np.array(
+                [
+                    body != self.best[name] and (i is None or not asked[i])
+                    for body, i in zip(pool.bodies, turned, strict=True)
+                ],
+                bool,
+            )
+        return nothing
+
+
+def _ends(term: OntologyTerm) -> tuple[Sequence[str], ...]:
+    return ((term.iri,),) if isinstance(term, OntologyClass) else (term.domains, term.ranges)
+
+
+def _turned(body: Body, predicate: str) -> Body:
+    rule = body.of(predicate)
+    return Body(canonical(replace(rule, arguments=rule.arguments[::-1])))
+
+
+def space_of(rule: Rule, place: int, structure: Structure) -> Place | None:
+    """The key of the space that an argument of a rule is of; None for a value, or a key of several columns."""
+    argument = rule.arguments[place]
+    if len(rule.variables_of(argument)) != 1:
+        return None
+    return next((space.key for one in rule.places_of(argument) if (space := structure.space(one)) is not None), None)

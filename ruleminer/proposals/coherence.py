@@ -5,8 +5,11 @@ property's values mostly tell its table. So terms pass on in which space they be
 ontology's domains and ranges, for some rounds: a class hears from the properties that it is an end of, a property from
 the classes of its ends. What a rule's spaces gain or lose by it is a part of its prior.
 
-Where examples are IRIs, `…/store/1` and `…/staff/1` are two things, whatever column the number comes from: a space that is
-spelt in one way says nothing of what is spelt in another.
+A class hears from those below it as well: captains live where employees do. And what is 1 in two classes that are
+declared disjoint is two things, so each would rather live where the other is not believed to be.
+
+Where examples are IRIs, `…/store/1` and `…/staff/1` are two things, whatever column the number comes from: a space that
+is spelt in one way says nothing of what is spelt in another.
 """
 
 from __future__ import annotations
@@ -15,10 +18,12 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations, repeat
 
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property
+from ruleminer.proposals.claims import space_of
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.values import Place, Rule, Variable
@@ -50,13 +55,16 @@ def coherent(
         return current
     classes = {name: one for name, one in measured.items() if isinstance(ontology.find(name), OntologyClass)}
     fits = _fits(ontology, [name for name in measured if name not in classes], list(classes))
-    if not fits:
+    apart = _apart(classes, ontology)
+    if not fits and not apart:
         return current
     voices = _voices(fits)
     for _ in range(ROUNDS):
         beliefs = {name: _beliefs(one, ranker, weights, structure) for name, one in current.items()}
         heard = _heard(beliefs, fits)
         current = {name: _told(measured[name], heard, name, structure, voices) for name in measured}
+        for name, others in apart.items():
+            current[name] = _avoiding(current[name], [beliefs[other][0] for other in others], structure)
     return current
 
 
@@ -77,7 +85,38 @@ def _fits(ontology: Ontology, properties: Sequence[str], classes: Sequence[str])
             found |= {iris[iri]: _KIN for iri in iris if iris[iri] not in found and related[iri] & set(named)}
             if found:
                 fits[name, place] = found
+    for iri, name in iris.items():
+        if above := {iris[other]: _KIN for other in ontology.ancestors(iri) if other in iris and other != iri}:
+            fits[name, 0] = above
     return fits
+
+
+def _apart(classes: Mapping[str, Measured], ontology: Ontology) -> dict[str, list[str]]:
+    """Of each class: those declared disjoint from it that have an example of the same key, its space not told."""
+    bare = {
+        name: {
+            fact
+            for fact, told in zip(one.pool.positives, one.pool.spaces or repeat(()), strict=False)
+            if not any(told) and "://" not in fact[0]
+        }
+        for name, one in classes.items()
+    }
+    found: dict[str, list[str]] = {}
+    for one, other in permutations(sorted(bare), 2):
+        if bare[one] & bare[other] and ontology.are_disjoint(ontology.find(one).iri, ontology.find(other).iri):
+            found.setdefault(one, []).append(other)
+    return found
+
+
+def _avoiding(measured: Measured, others: Sequence[Belief], structure: Structure) -> Measured:
+    """The pool with what its rules lose where others are believed to live, in nats."""
+    gains = np.zeros(len(measured.pool.rules)) if measured.coherence is None else measured.coherence.copy()
+    for said in map(_Said, others):
+        for i, rule in enumerate(measured.pool.rules):
+            home = _spaces(rule, structure)[0]
+            if home is not None:
+                gains[i] += WEIGHT * math.log(max(_DOUBT, 1.0 - said.of(home)))
+    return replace(measured, coherence=gains)
 
 
 def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structure: Structure) -> tuple[Belief, ...]:
@@ -101,10 +140,9 @@ def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structur
 
 def _spaces(rule: Rule, structure: Structure) -> list[Home | None]:
     spaces: list[Home | None] = []
-    for argument in rule.arguments:
-        known = [space for place in rule.places_of(argument) if (space := structure.space(place)) is not None]
-        alone = len(rule.variables_of(argument)) == 1 and known
-        spaces.append((known[0].key, _spelling(rule, argument)) if alone else None)
+    for place, argument in enumerate(rule.arguments):
+        space = space_of(rule, place, structure)
+        spaces.append(None if space is None else (space, _spelling(rule, argument)))
     return spaces
 
 
@@ -154,7 +192,7 @@ def _heard(
             own = beliefs[one][0] if one in beliefs else {}
             for space in {*others, *own}:
                 told[space] = max(told[space], fit * max(own.get(space, 0.0), min(1.0, others.get(space, 0.0))))
-        heard[name, place] = told
+        heard[name, place] = _sum([told, heard[name, place]]) if (name, place) in heard else told
     return heard
 
 
@@ -170,7 +208,7 @@ def _voices(fits: Mapping[End, Mapping[str, float]]) -> dict[End, float]:
     """How directly each end is spoken of: by what it is declared to be, or only by kin, which says less."""
     voices: dict[End, float] = {}
     for end, classes in fits.items():
-        voices[end] = max(classes.values(), default=0.0)
+        voices[end] = max(voices.get(end, 0.0), *classes.values())
         for one, fit in classes.items():
             voices[one, 0] = max(voices.get((one, 0), 0.0), fit)
     return voices

@@ -14,7 +14,7 @@ import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.proposals.answers import Answers
-from ruleminer.proposals.claims import claimed, winners
+from ruleminer.proposals.claims import Misplaced, claimed, winners
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
 from ruleminer.proposals.prior import PriorWeights
@@ -112,6 +112,7 @@ def decide(
         exemplified = coherent(exemplified, ranker, weights, ontology, structure)
         measured = {**measured, **exemplified}
     best = winners(exemplified, ranker, weights)
+    misplaced = Misplaced(exemplified, best, ontology, structure) if structure is not None else None
     decisions: dict[str, Decision] = {}
     for term, one in measured.items():
         if not one.pool.positives:  # nothing to join rules for, and nothing that tells rules of one size apart
@@ -123,7 +124,7 @@ def decide(
             ranker,
             weights,
             union_size=_by_place(union_size, one.pool),
-            claimed=claimed(one, best, ontology),
+            claimed=claimed(one, best, ontology) | (misplaced.rules(term) if misplaced else False),
         )
         decisions[term] = Decision(one, ranking, shared_posterior(one, ranking))
     drafted: dict[str, Decision] = {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ruleminer.dataset import Dataset
+from ruleminer.dataset import Dataset, Example
 from ruleminer.errors import InputError
+from ruleminer.proposals.candidate_sets import Arguments, Spaces
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.explain import counts_of
@@ -71,17 +72,27 @@ def unshown_parts(decisions: Mapping[str, Decision]) -> list[str]:
     ]
 
 
-def shortfalls(decisions: Mapping[str, Decision]) -> list[str]:
-    """The terms whose choice does not do justice to all examples, with one that it misses."""
+def shortfalls(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]:
+    """The terms whose choice does not do justice to all examples, with one that it misses, and where that stands."""
+    lines = dataset.lines_of_examples
     told = []
     for name, one in decisions.items():
         pool, chosen = one.measured.pool, list(one.chosen)
         short = told_shortfall(*counts_of(one)) if chosen and not one.drafted else ""
         covered = np.asarray(pool.covers[chosen].any(axis=0))
-        missed = [fact for fact, yes in zip(pool.positives, covered, strict=True) if not yes]
-        such = f", not {name}({', '.join(missed[0])})" if missed else ""
+        spaces: Sequence[Spaces] = pool.spaces[: len(pool.positives)] or ((),) * len(pool.positives)
+        missed = [(fact, own) for fact, own, yes in zip(pool.positives, spaces, covered, strict=True) if not yes]
+        such = f", not {_told_example(name, *missed[0], lines)}" if missed else ""
         told += [f"{name}: what is proposed {short}{such}"] if short else []
     return told
+
+
+def _told_example(name: str, fact: Arguments, spaces: Spaces, lines: Mapping[Example, str]) -> str:
+    """An example as it is written, with its tables where they are known, and where it stands."""
+    homes = spaces if any(spaces) else (None,) * len(fact)
+    texts = (f"{home.table}:{text}" if home else text for text, home in zip(fact, homes, strict=True))
+    where = lines.get((name, fact, spaces if any(spaces) else ()))
+    return f"{name}({', '.join(texts)})" + (f" ({where})" if where else "")
 
 
 def refusals(pools: Mapping[str, Pool], derivations: Derivations) -> list[str]:

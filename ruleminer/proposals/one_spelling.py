@@ -5,13 +5,14 @@
     MusicAlbum(x) <- album(id: x)
     MusicAlbum(x) <- album(id: a), x = "http://my.org/album/" ++ a
 
-Else each would be the part of a union that derives everything twice.
+Else each would be the part of a union that derives everything twice. Numbers stand in every table: where examples tell
+their tables, only those of the table that most of them tell are taken for the things of the IRIs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ruleminer.proposals.candidate_sets import Arguments, CandidateSet
@@ -19,7 +20,7 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.canonical import canonical
 from ruleminer.rules.mapping import is_absolute
 from ruleminer.rules.transformations import transformed
-from ruleminer.rules.values import Concat, Rule, Transformed, Variable
+from ruleminer.rules.values import Concat, Place, Rule, Transformed, Variable
 
 _VALUE = Variable("a")
 
@@ -33,7 +34,23 @@ def in_one_spelling(positives: Sequence[CandidateSet], facts: Sequence[Candidate
     votes: Counter[tuple[tuple[int, Concat], ...]] = Counter()
     for body, concats in spelt.items():
         votes[tuple(concats.items())] += forms[body]
-    return [_respelt(fact, spelt, votes) if not all(map(_is_iri, fact.arguments)) else fact for fact in facts]
+    homes = [_commonest(fact.spaces[place] for fact in positives if place < len(fact.spaces)) for place in range(2)]
+    return [
+        fact if all(map(_is_iri, fact.arguments)) or _is_elsewhere(fact, homes) else _respelt(fact, spelt, votes)
+        for fact in facts
+    ]
+
+
+def _commonest(spaces: Iterable[Place | None]) -> Place | None:
+    """The space that most examples tell; None if none does, or none is told more often than others."""
+    told = Counter(space for space in spaces if space is not None).most_common(2)
+    return told[0][0] if len(told) == 1 or (told and told[0][1] > told[1][1]) else None
+
+
+def _is_elsewhere(fact: CandidateSet, homes: Sequence[Place | None]) -> bool:
+    """Whether an argument is told to be of another space than that of most examples."""
+    pairs = zip(fact.spaces, homes, strict=False)
+    return any(space is not None and home is not None and space != home for space, home in pairs)
 
 
 def _is_iri(text: str) -> bool:

@@ -164,7 +164,7 @@ def propose_terms(
         decisions = {name: replay.decided(terms.measured, name, applied) for name in rankers}
         base = Ranker.EVIDENCE if ranker is Ranker.JOINT else ranker  # that decides where there are examples
         proposed = list(_explained(base, decisions, measure, calibration, progress))
-        told = [*shortfalls(decisions[base]), *unshown_parts(decisions[base])]
+        told = [*shortfalls(decisions[base], dataset), *unshown_parts(decisions[base])]
     _give_up_if_lost(derivations.lost, size_cache)
     with _timed(seconds, "guesses"):
         done = {one.predicate for one in proposed}
