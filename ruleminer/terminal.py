@@ -235,11 +235,12 @@ def dataset_line(folder: Path, summary: DatasetSummary) -> str:
     )
     if without := sum(gap.facts for gap in summary.gaps if gap.positive):
         line += f"; {without:,} of the positives {'has' if without == 1 else 'have'} no rule"
+    denied = {p.predicate for p in summary.predicates if p.negatives}  # what was drawn at random is nobody's word
     for what, why in (  # datasets made before there was such a thing lack them
         ("refined", "refined by narrower rules"),
         ("too_wide", "too wide (all rules of some example derive a counter-example, too)"),
     ):
-        if names := summary.manifest.get(what):
+        if names := [name for name in summary.manifest.get(what, ()) if what == "refined" or name in denied]:
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             line += f"; {why}: {', '.join(names[:_NAMED])}{more}"
     return line + (f"; cut {cut['candidates']:,} candidates of {cut['facts']:,} facts" if cut["candidates"] else "")
@@ -258,6 +259,11 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
             f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
             f"{one['read_as']}"
         )
+    lines += [
+        f"{one['predicate']}: {one['text']} stands among names of {one['table']}: if it is a key of that, write "
+        f"{one['table']}:{one['text']}"
+        for one in summary.manifest.get("bare", ())
+    ]
     lines += doubtful_names(summary.manifest)
     if cut := summary.manifest.get("cut_searches"):
         facts, first = sum(one["facts"] for one in cut), max(cut, key=lambda one: int(one["facts"]))

@@ -71,6 +71,7 @@ class Entities:
     keyed: Mapping[tuple[int, int], Choice] = field(default_factory=dict)  # `table:key`, by row and position
     hints: Mapping[str, str] = field(default_factory=dict)  # what to say of texts, if they stand nowhere
     compound: Mapping[str, str] = field(default_factory=dict)  # keys of several columns → the one table they are of
+    bare: Sequence[Mapping[str, str]] = ()  # numbers among names of one table
 
     def meanings(self, row: int, positive: bool = True) -> tuple[Readings, ...]:
         """All readings of an example, or those that a counter-example denies; what `table:key` tells stands in all."""
@@ -111,7 +112,9 @@ class Entities:
             }
             for (predicate, place, where), texts in sorted(read.items())
         ]
-        return {"entities": names, "ambiguous": [doubtful[name] for name in sorted(doubtful)]}
+        bare: list[dict[str, object]] = [dict(one) for one in self.bare]
+        found = {"entities": names, "ambiguous": [doubtful[name] for name in sorted(doubtful)]}
+        return {**found, "bare": bare} if bare else found
 
 
 def with_spaces(facts: pa.Table) -> pa.Table:
@@ -153,7 +156,7 @@ def read_entities(
                 raise InputError(_where(given, row, lines) + no_key(text, *told))
             if len(choice.columns) < 2:
                 tables.setdefault((predicate, position), Counter())[choice.table] += 1
-        elif ontology is not None and _may_be_name(text) and _is_entity(ontology, predicate, position):
+        elif ontology is not None and _may_be_name(text) and is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
         elif ontology is not None and _may_be_name(text):
             linked.setdefault(predicate, []).append((row, text))
@@ -207,8 +210,28 @@ def read_entities(
         facts = pa.concat_tables([facts, _further(facts, denied, meant).drop_columns(list(READ))])
     for position in (1, 2):
         facts = _as_iris(facts, position, {row for row in several if positive[row]})
-    hints = names.folded | _absent(keyed.values(), structure, database)
-    return Entities(facts, others, named, keyed, hints, _compound(keyed, named))
+    hints = names.hints(database) | _absent(keyed.values(), structure, database)
+    return Entities(facts, others, named, keyed, hints, _compound(keyed, named), _among_names(given, named))
+
+
+def _among_names(facts: pa.Table, named: Mapping[int, Named]) -> list[dict[str, str]]:
+    """The first number of each argument whose other examples are all names of one table."""
+    found = []
+    predicates = facts["predicate"].to_pylist() if named else []
+    for position in (1, 2):
+        tables: dict[str, set[str]] = {}
+        for one in named.values():
+            if (choice := one.readings[0][position - 1]) is not None:
+                tables.setdefault(one.predicate, set()).add(choice.table)
+        numbers: dict[str, str] = {}
+        rows = zip(predicates, facts[f"arg{position}"].to_pylist() if tables else (), strict=False)
+        for row, (predicate, text) in enumerate(rows):
+            if predicate in tables and row not in named and text is not None and text.isdecimal():
+                numbers.setdefault(predicate, text)
+        for predicate, text in sorted(numbers.items()):
+            if len(tables[predicate]) == 1:
+                found.append({"predicate": predicate, "text": text, "table": next(iter(tables[predicate]))})
+    return found
 
 
 def _led_to(
@@ -463,7 +486,8 @@ def _may_be_entity(ontology: Ontology, predicate: str, place: int) -> bool:
     return isinstance(term, OntologyClass) or place == 1 or term.kind is not PropertyKind.DATATYPE
 
 
-def _is_entity(ontology: Ontology, predicate: str, place: int) -> bool:
+def is_entity(ontology: Ontology, predicate: str, place: int) -> bool:
+    """Whether an argument of a term is a thing, whatever else it may be."""
     term = ontology.find(predicate)
     if isinstance(term, OntologyClass) or place == 1 or term.kind is PropertyKind.OBJECT:
         return True

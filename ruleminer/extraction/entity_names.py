@@ -6,10 +6,12 @@ each table that may hold their parts in two columns, as first and last names are
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -28,6 +30,8 @@ MOST_READINGS = 8
 """Rows that one name is taken for."""
 
 _MOST_FOLDED = 1000  # texts that are also looked up in upper and lower case, for a hint
+_MOST_MISSPELT, _LEAST_LETTERS, _CLOSE = 20, 4, 0.8  # texts to which a near name is looked for, and how near
+_MOST_LOOKED_THROUGH = 10_000  # rows of a table for it
 _CUT = re.compile(r",? ")  # between the parts of a name
 
 
@@ -111,14 +115,30 @@ class Names:
             for table in structure.schema.tables:
                 self._find_in_two(database, table, structure)
 
-    @property
-    def folded(self) -> dict[str, str]:
-        """Of texts that nothing is called: what is, but for upper and lower case, as a hint."""
+    def hints(self, database: Database) -> dict[str, str]:
+        """Of texts that nothing is called: what is, but for upper and lower case or a few letters."""
         known = self._keys.union(*self._found.values())
         near = {
             text: next((other for other in others if other in known), None) for text, others in self._others.items()
         }
-        return {text: f"; did you mean {other}?" for text, other in near.items() if other and text not in known}
+        unknown = [text for text in near if text not in known]
+        misspelt = [text for text in unknown if near[text] is None and len(text) >= _LEAST_LETTERS][:_MOST_MISSPELT]
+        near |= self._nearest(misspelt, database) if misspelt else {}
+        return {text: f"; did you mean {near[text]}?" for text in unknown if near[text]}
+
+    def _nearest(self, texts: Sequence[str], database: Database) -> dict[str, str | None]:
+        """What is called nearly so, of the tables that are not too large to look through."""
+        called: set[str] = set()
+        for table in self._structure.schema.tables:
+            if table.rows is None or table.rows > _MOST_LOOKED_THROUGH or len(called) > _MOST_LOOKED_THROUGH:
+                continue
+            for column in self._structure.naming_columns(table) if key_columns(table) else ():
+                sql = f"SELECT DISTINCT {_text(database, table, column)} FROM {database.quoted(table.name)}"
+                with suppress(DatabaseError):
+                    called.update(row[0] for row in database.rows(sql) if row[0])
+        folded = {name.casefold(): name for name in sorted(called)}
+        close = {text: difflib.get_close_matches(text.casefold(), folded, n=1, cutoff=_CLOSE) for text in texts}
+        return {text: folded[some[0]] if some else None for text, some in close.items()}
 
     def _asked(self, database: Database, table: Table, column: str, key: Sequence[str]) -> dict[str, list[str]]:
         value = _text(database, table, column)

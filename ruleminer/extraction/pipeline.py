@@ -37,11 +37,11 @@ from ruleminer.extraction.candidates import (
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells, undo
 from ruleminer.extraction.compound_keys import columns_of_keys
-from ruleminer.extraction.entities import SPACES, read_entities, with_readings
+from ruleminer.extraction.entities import SPACES, is_entity, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
-from ruleminer.extraction.unexplained import explain_gaps
+from ruleminer.extraction.unexplained import explain_gaps, tables_that_are_not_there
 from ruleminer.problem.facts import FactKey, fact_keys
 from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
@@ -186,7 +186,13 @@ def extract(
                             ),
                         )
             has_iris = any(atom.spreads for template in templates for atom in template.body)
-            explain_gaps(work, schema, has_iris, entities.hints)
+            explain_gaps(work, schema, has_iris, entities.hints, [space.key for space in structure.spaces])
+            told_lines = _lines_told(work, contradictory, places) if places else {}
+            try:
+                _refuse_unknown_tables(work, schema, ontology, told_lines)
+            except InputError:
+                _forget_work(run)
+                raise
             cut = cut_candidates(work, options.max_candidates)
             names = [template.name for template in templates]
             manifest = {
@@ -203,7 +209,7 @@ def extract(
                 "rows_fetched": count_fetched(work),
                 **entities.told(chosen_readings(work)),
                 **({"contradictory": contradictory} if contradictory else {}),
-                **({"lines": _lines_told(work, contradictory, places)} if places else {}),
+                **({"lines": told_lines} if places else {}),
                 "common_values": common_places(work),
                 "cut_searches": cut_searches(work, templates),
                 "versions": {
@@ -261,6 +267,17 @@ def _lines_told(
             if told := " and ".join(place for place in places if place):
                 found[f"{predicate}({', '.join(arguments)})"] = told
     return found
+
+
+def _refuse_unknown_tables(
+    work: duckdb.DuckDBPyConnection, schema: Schema, ontology: Ontology | None, lines: Mapping[str, str]
+) -> None:
+    """Refuse examples of things that tell a table which is not there, if no column holds such a text either."""
+    for fact, position, text, why in tables_that_are_not_there(work, schema) if ontology is not None else ():
+        ((predicate,),) = work.execute("SELECT predicate FROM fact WHERE fact = ?", [fact]).fetchall()
+        if ontology is not None and is_entity(ontology, predicate, position):
+            where = f"{lines[str(fact)]}: " if str(fact) in lines else ""
+            raise InputError(f"{where}{predicate}: {text}: {why}")
 
 
 @contextmanager

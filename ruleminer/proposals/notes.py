@@ -8,6 +8,7 @@ import numpy as np
 
 from ruleminer.dataset import Dataset, Example
 from ruleminer.errors import InputError
+from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
 from ruleminer.proposals.candidate_sets import Arguments, Spaces
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
@@ -93,6 +94,37 @@ def _told_example(name: str, fact: Arguments, spaces: Spaces, lines: Mapping[Exa
     texts = (f"{home.table}:{text}" if home else text for text, home in zip(fact, homes, strict=True))
     where = lines.get((name, fact, spaces if any(spaces) else ()))
     return f"{name}({', '.join(texts)})" + (f" ({where})" if where else "")
+
+
+def missing_links(decisions: Mapping[str, Decision], ontology: Ontology, derivations: Derivations) -> list[str]:
+    """The columns that properties lead to things by, and no link does: where the examples' values are all keys."""
+    structure = derivations.structure
+    homes = {
+        term.iri: (place, one.rules[0])
+        for name, one in decisions.items()
+        if isinstance(term := ontology.find(name), OntologyClass)
+        and len(one.rules) == 1
+        and len((rule := one.rules[0]).body) == 1
+        and not rule.definitions
+        and (place := rule.places_of(rule.arguments[0])[0]).column == structure.schema.table(place.table).own_key
+    }
+    found = []
+    for name, one in decisions.items():
+        term = ontology.find(name)
+        if isinstance(term, OntologyClass) or term.kind is not PropertyKind.OBJECT:
+            continue
+        things = [homes[iri] for iri in term.ranges if iri in homes]
+        objects = [(fact[1],) for fact in one.measured.pool.positives if len(fact) > 1]
+        for rule in one.rules if len(things) == 1 and objects else ():
+            places = rule.places_of(rule.arguments[1])
+            if rule.definition_of(rule.arguments[1]) is None and not any(map(structure.space, places)):
+                found.append((name, places[0], things[0], objects))
+    answers = derivations.coverage([(rule, objects) for _, _, (_, rule), objects in found])
+    return [
+        f"{name}: the examples join {'.'.join(place)} to {'.'.join(key)}: if that is a link, say so with --links"
+        for (name, place, (key, _), _), derived in zip(found, answers, strict=True)
+        if derived is not None and all(derived)
+    ]
 
 
 def refusals(pools: Mapping[str, Pool], derivations: Derivations) -> list[str]:

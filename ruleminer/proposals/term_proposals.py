@@ -29,6 +29,7 @@ from ruleminer.proposals.model_rules import can_write, chosen_ranker, load_score
 from ruleminer.proposals.notes import (
     cut_candidates,
     misfits,
+    missing_links,
     refusals,
     shortfalls,
     unshown_parts,
@@ -165,6 +166,7 @@ def propose_terms(
         base = Ranker.EVIDENCE if ranker is Ranker.JOINT else ranker  # that decides where there are examples
         proposed = list(_explained(base, decisions, measure, calibration, progress))
         told = [*shortfalls(decisions[base], dataset), *unshown_parts(decisions[base])]
+        told += missing_links(decisions[base], ontology, derivations)
     _give_up_if_lost(derivations.lost, size_cache)
     with _timed(seconds, "guesses"):
         done = {one.predicate for one in proposed}
