@@ -99,12 +99,12 @@ class Misplaced:
             if other is None or other.name not in self.best or other.name == name:
                 continue
             theirs = self.measured[other.name].pool
-            places = {body: i for i, body in enumerate(theirs.bodies)}
-            best = places.get(_turned(self.best[name], other.name))
+            places = {_shape(rule): i for i, rule in enumerate(theirs.rules)}
+            best = places.get(_turned(self.best[name].of(name)))
             if best is None or theirs.bodies[best] != self.best[other.name]:
                 continue
             asked = (theirs.covers & ~theirs.covers[best]).any(axis=1)
-            turned = [places.get(_turned(body, other.name)) for body in pool.bodies]
+            turned = [places.get(_turned(rule)) for rule in pool.rules]
             return np.array(
                 [
                     body != self.best[name] and (i is None or not asked[i])
@@ -119,9 +119,14 @@ def _ends(term: OntologyTerm) -> tuple[Sequence[str], ...]:
     return ((term.iri,),) if isinstance(term, OntologyClass) else (term.domains, term.ranges)
 
 
-def _turned(body: Body, predicate: str) -> Body:
-    rule = body.of(predicate)
-    return Body(canonical(replace(rule, arguments=rule.arguments[::-1])))
+def _turned(rule: Rule) -> object:
+    return _shape(canonical(replace(rule, arguments=rule.arguments[::-1])))
+
+
+def _shape(rule: Rule) -> object:
+    """The rule whatever its predicate and the order of its columns."""
+    atoms = frozenset((atom.table, frozenset(atom.columns)) for atom in rule.body)
+    return rule.arguments, atoms, frozenset(rule.definitions), frozenset(rule.exclusions)
 
 
 def space_of(rule: Rule, place: int, structure: Structure) -> Place | None:
