@@ -204,3 +204,44 @@ def test_a_property_that_is_what_rows_are_called_is_so_in_all_tables_that_it_may
     assert found["label"] == {*both, "label(x, y) <- peak(id: x, called: y)"}
     found, _ = proposed(sales, tmp_path / "again", things, towns, ontology=SALES)
     assert found["label"] == {"label(x, y) <- town(id: x, town: y)"}
+
+
+def test_a_link_follows_for_another_table_in_the_spelling_that_examples_show(tmp_path: Path) -> None:
+    """And a store is no member of its staff, though a column of it would spell the same IRIs."""
+    agent, home, shop = (f"http://w/{name}" for name in ("Agent", "Home", "Shop"))
+    ontology = Ontology(
+        (
+            OntologyClass(agent, "Agent"),
+            OntologyClass(home, "Home"),
+            OntologyClass(shop, "Shop", parents=(agent,)),
+        ),
+        (
+            Property("http://w/home", "home", PropertyKind.OBJECT, domains=(agent,), ranges=(home,)),
+            Property("http://w/seller", "seller", PropertyKind.OBJECT, ranges=(agent,)),
+        ),
+    )
+    with duckdb.connect(tmp_path / "shops.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE home (id INTEGER PRIMARY KEY, street VARCHAR);
+            CREATE TABLE staff (id INTEGER PRIMARY KEY, home_id INTEGER REFERENCES home(id));
+            CREATE TABLE store (id INTEGER PRIMARY KEY, boss_id INTEGER UNIQUE REFERENCES staff(id),
+                                home_id INTEGER REFERENCES home(id));
+            CREATE TABLE sale (id INTEGER PRIMARY KEY, staff_id INTEGER REFERENCES staff(id));
+            INSERT INTO home SELECT i, i || ' Main Street' FROM range(1, 80) r(i);
+            INSERT INTO staff SELECT i, 70 - i FROM range(1, 60) r(i);
+            INSERT INTO store VALUES (1, 1, 71), (2, 2, 72);
+            INSERT INTO sale SELECT 1000 + i, 1 + i % 2 FROM range(200) r(i);
+            """
+        )
+    iri = "http://x/"
+    facts = [("Agent", f"{iri}staff/{i}") for i in (3, 8, 21)] + [("Shop", f"{iri}store/{i}") for i in (1, 2)]
+    facts += [("home", f"{iri}staff/{i}", f"{iri}home/{70 - i}") for i in (3, 8, 21)]
+    facts += [("seller", f"{iri}sale/{1000 + i}", f"{iri}staff/{1 + i % 2}") for i in (4, 7, 9)]
+    facts += [("Home", f"{iri}home/{i}") for i in (3, 9, 14)]
+    found, _ = proposed(f"duckdb:///{tmp_path / 'shops.duckdb'}", tmp_path, facts, ontology=ontology)
+    assert found["Shop"] == {f'Shop(x) <- store(id: a), x = "{iri}store/" ++ a'}
+    assert found["home"] == {
+        f'home(x, y) <- {table}(id: a, home_id: b), x = "{iri}{table}/" ++ a, y = "{iri}home/" ++ b'
+        for table in ("staff", "store")
+    }
