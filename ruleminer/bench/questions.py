@@ -30,7 +30,7 @@ from ruleminer.bench.real_truth import Argument, Entity, Truth
 from ruleminer.bench.tables import Cell, Table
 from ruleminer.bench.units import Bench, BenchInfo, BenchOptions, Record, Tick, Unit
 from ruleminer.errors import DatabaseError, InputError
-from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
+from ruleminer.problem.decisions import NAMED, Said, UserDecision, UserDecisions
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import all_facts, open_scenario, scenario_database
 from ruleminer.proposals.decide import Decision
@@ -39,6 +39,7 @@ from ruleminer.proposals.hypotheses import World as Hypotheses
 from ruleminer.proposals.joint import Joint
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.replay import Replay
+from ruleminer.proposals.request import MIN_CONFIDENCE
 from ruleminer.review.hypotheses import doubt, hypotheses_of
 from ruleminer.review.questions import NoQuestion, Question, Questions
 from ruleminer.rules.body import Body
@@ -51,9 +52,13 @@ from ruleminer.structure.structure import learn_structure
 
 SCENARIOS = (
     *RODI,
+    "cmt_naive",
+    "cmt_structured",
     "conference_naive",
+    "conference_naive_ci",
     "conference_renamed",
     "conference_structured",
+    "conference_structured_ci",
     "conference_mixed",
     "conference_nofks",
 )
@@ -125,9 +130,10 @@ class Review:
         return found
 
     def exact(self) -> set[str]:
-        """The predicates whose rules derive just the true facts."""
+        """The predicates whose rules derive just the true facts, and are proposed or guessed."""
         truth = self.world.truth
-        return {term for term, one in self.decisions.items() if self._union(term, one.rules) == truth[term]}
+        shown = {term: one for term, one in self.decisions.items() if not one.is_absent(MIN_CONFIDENCE)}
+        return {term for term, one in shown.items() if self._union(term, one.rules) == truth[term]}
 
     def _union(self, term: str, rules: Sequence[Rule]) -> Facts:
         keys = [(term in self.world.bare, Body(rule)) for rule in rules]
@@ -137,7 +143,10 @@ class Review:
         return frozenset[Fact]().union(*(self._derived[key] for key in keys))
 
     def answer(self, question: Question) -> None:
-        """What the oracle says, right or by a slip."""
+        """What the oracle says, right or by a slip; asked for a fact, it names any."""
+        if question.is_open:
+            self.lines.append(UserDecision(question.term, Said.HOLDS, self._named(question), about=NAMED, when=""))
+            return
         right = next((n for n, fact in enumerate(question.facts) if self.world.holds(question.term, fact)), None)
         if self.dice.random() < self.slips:
             others = [place for place in (None, *range(len(question.facts))) if place != right]
@@ -145,6 +154,16 @@ class Review:
         facts = question.facts if right is None else (question.facts[right],)
         said = Said.FAILS if right is None else Said.HOLDS
         self.lines += [UserDecision(question.term, said, fact, when="") for fact in facts]
+
+
+    def _named(self, question: Question) -> Fact:
+        """Any true fact of a term; by a slip a fact that is none, of another term if that is all that there is."""
+        truth = self.world.truth
+        own = truth[question.term]
+        if self.dice.random() < self.slips:
+            wrong = {fact for some in truth.values() for fact in some if len(fact) == len(next(iter(own)))} - own
+            return self.dice.choice(sorted(wrong or own))
+        return self.dice.choice(sorted(own))
 
 
 def information(review: Review) -> Question | None:

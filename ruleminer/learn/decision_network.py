@@ -24,6 +24,8 @@ ROUNDS = 3
 MOST_SURE = 7.0  # nats that a hypothesis of a term with answers may be behind the best one, before they count
 _CHANNELS = 3
 _FAR = 6.0  # deviations that a feature lies from its mean at most
+_PADDING = -1e4  # the logit of no hypothesis
+_WIDTHS = (4, 8, 16, 32)  # hypotheses of terms that are gone through together
 Without = Callable[..., Tensor]
 """Logits of some terms without these features, or without what is said along a relation."""
 
@@ -107,7 +109,10 @@ class DecisionNetwork(nn.Module):
         """
         is_class, there, features = problem.is_class[terms], problem.there[terms], problem.features[terms]
         said = problem.said[terms]
-        heard = self._heard_now(problem, before)[terms] if self.messages else None
+        heard = None
+        if self.messages:
+            number = (problem.there.flatten().cumsum(0) - 1).view_as(problem.there)  # of each hypothesis that is there
+            heard = self._heard_now(problem, before)[number[terms][there]]
 
         def logits(muted: Sequence[int] = (), relation: Relation | None = None) -> Tensor:
             known = features.clone()
@@ -125,46 +130,77 @@ class DecisionNetwork(nn.Module):
         return logits
 
     def _alone(self, is_class: Tensor, there: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Each hypothesis by its own features: what is known of it, (T, H, width), and its logit."""
-        known = ((features - self.mean) / self.scale).clamp(-_FAR, _FAR)  # what nobody met while learning is not louder
+        """Each hypothesis by its own features: what is known of it, (N, width), and its logit, (T, H).
+
+        Most of what a term could have of hypotheses is padding, and is left out: N are those that are there.
+        """
+        rows = there.nonzero(as_tuple=True)
+        known = ((features[rows] - self.mean) / self.scale).clamp(-_FAR, _FAR)  # what nobody met is not louder
         if self.training and self.dropped:  # a feature is missing of all hypotheses, or of none
             known = known * (torch.rand(known.shape[-1]) >= self.dropped)
-        own = _by_kind(self.encode, is_class, known)
-        return own, _masked(_by_kind(self.start, is_class, own).squeeze(-1), there)
+        own = _by_kind(self.encode, is_class[rows[0]], known)
+        return own, _spread(_by_kind(self.start, is_class[rows[0]], own).squeeze(-1), there)
 
     def _heard_now(self, problem: Tensors, logits: Tensor) -> Tensor:
-        """What each hypothesis hears, and what was thought of it so far: (T, H, _HEARD + 2)."""
+        """What each hypothesis hears, and what was thought of it so far: (N, _HEARD + 2)."""
         belief = logits.softmax(-1)
         before = logits - logits.max(-1, keepdim=True).values
-        last = torch.stack([before.clamp(min=-10.0) / 5.0, belief], -1)
+        last = torch.stack([before.clamp(min=-10.0) / 5.0, belief], -1)[problem.there.nonzero(as_tuple=True)]
         return torch.cat([self.heard(problem, belief), last], -1)
 
     def _together(self, is_class: Tensor, there: Tensor, own: Tensor, alone: Tensor, heard: Tensor) -> Tensor:
-        change = _by_kind(self.hear, is_class, torch.cat([own, heard], -1)).squeeze(-1)
-        return _masked(alone + change, there)
+        kinds = is_class[there.nonzero(as_tuple=True)[0]]
+        change = _by_kind(self.hear, kinds, torch.cat([own, heard], -1)).squeeze(-1)
+        return _masked(alone + _spread(change, there), there)
 
     def heard(self, problem: Tensors, belief: Tensor) -> Tensor:
-        """What each hypothesis hears when terms believe this."""
-        by_edge = messages(problem, belief)  # (E, H, channels)
-        terms, places = belief.shape
-        slots = problem.edges[:, 0] * len(Relation) + problem.edges[:, 2]
+        """What each hypothesis hears when terms believe this: (N, _HEARD).
+
+        Terms with few hypotheses are gone through apart from those with many, so that little is padding.
+        """
+        there = problem.there
+        last = (there * torch.arange(1, there.shape[1] + 1)).amax(-1)  # (T,)
+        told, rows = [], []
+        least = 0
+        for most in (*(one for one in _WIDTHS if one < there.shape[1]), there.shape[1]):
+            terms = ((last > least) & (last <= most)).nonzero().squeeze(1)
+            least = most
+            if len(terms):
+                own = there[terms, :most].nonzero(as_tuple=True)
+                told.append(self._heard_by(problem, belief, terms, most)[own])
+                rows.append(terms[own[0]] * there.shape[1] + own[1])
+        found = torch.cat(told)[torch.cat(rows).argsort()]
+        return torch.cat([found, claims(problem, belief)[there.nonzero(as_tuple=True)]], -1)
+
+    def _heard_by(self, problem: Tensors, belief: Tensor, terms: Tensor, places: int) -> Tensor:
+        """What the first hypotheses of some terms hear: (terms, places, …)."""
+        number = torch.full((len(problem.there),), -1)
+        number[terms] = torch.arange(len(terms))
+        edges = problem.edges[number[problem.edges[:, 0]] >= 0]
+        by_edge = messages(problem, belief, edges, places)  # (E, places, channels)
+        slots = number[edges[:, 0]] * len(Relation) + edges[:, 2]
         index = slots[:, None, None].expand_as(by_edge)
-        size = (terms * len(Relation), places, _CHANNELS)
+        size = (len(terms) * len(Relation), places, _CHANNELS)
         most = by_edge.new_zeros(size).scatter_reduce(0, index, by_edge, "amax", include_self=True)
         count = by_edge.new_zeros(size[0]).index_add(0, slots, by_edge.new_ones(len(slots)))
         total = by_edge.new_zeros(size).index_add(0, slots, by_edge)
         mean = total / count.clamp(min=1.0)[:, None, None]
-        told = torch.cat([most, mean, total.log1p()], -1).view(terms, len(Relation), places, _TOLD)
-        told = told.permute(0, 2, 1, 3).reshape(terms, places, -1)
-        absent = belief.new_zeros(size[0]).index_add(0, slots, belief[problem.edges[:, 1], 0])
-        absent = (absent / count.clamp(min=1.0)).view(terms, 1, len(Relation)).expand(-1, places, -1)
-        is_none = torch.zeros_like(belief)
+        told = torch.cat([most, mean, total.log1p()], -1).view(len(terms), len(Relation), places, _TOLD)
+        told = told.permute(0, 2, 1, 3).reshape(len(terms), places, -1)
+        absent = belief.new_zeros(size[0]).index_add(0, slots, belief[edges[:, 1], 0])
+        absent = (absent / count.clamp(min=1.0)).view(len(terms), 1, len(Relation)).expand(-1, places, -1)
+        is_none = torch.zeros_like(told[..., :1])
         is_none[:, 0] = 1.0
-        return torch.cat([told, absent * is_none[:, :, None], claims(problem, belief)], -1)
+        return torch.cat([told, absent * is_none], -1)
+
+
+def _spread(found: Tensor, there: Tensor) -> Tensor:
+    """What is known of the hypotheses that are there, (N,), in their places, padding far below all others: (T, H)."""
+    return found.new_full(there.shape, _PADDING).index_put(there.nonzero(as_tuple=True), found)
 
 
 def _masked(logits: Tensor, there: Tensor) -> Tensor:
-    return logits.masked_fill(~there, -1e4)
+    return logits.masked_fill(~there, _PADDING)
 
 
 def _answered(logits: Tensor, there: Tensor, said: Tensor) -> Tensor:
@@ -175,8 +211,8 @@ def _answered(logits: Tensor, there: Tensor, said: Tensor) -> Tensor:
     return torch.where(spoken, open_ + said, logits)
 
 
-def messages(problem: Tensors, belief: Tensor) -> Tensor:
-    """What each edge says of each hypothesis of its receiver: (E, H, channels).
+def messages(problem: Tensors, belief: Tensor, edges: Tensor | None = None, places: int | None = None) -> Tensor:
+    """What each edge, or each of some, says of the first hypotheses of its receiver: (E, places, channels).
 
     Between a class and a property, or two classes: the share of our entities in theirs, of theirs in ours, and whether
     they stand in one table. Between two properties: how well both ends fit, and whether they are the same rows.
@@ -187,14 +223,14 @@ def messages(problem: Tensors, belief: Tensor) -> Tensor:
     ends = _believed(problem.object, belief, sets)
     rows = int(torch.maximum(problem.body.max(), problem.turned.max())) + 1
     bodies = _believed(problem.body, belief, rows)  # (T, B)
-    receiver, sender, relation = problem.edges.T
+    receiver, sender, relation = (problem.edges if edges is None else edges).T
     ours_at_end = _any(relation, Relation.RANGE, Relation.RANGE_KIN)
     theirs_at_end = _any(relation, Relation.RANGE_OF, Relation.RANGE_OF_KIN)
     turned = _any(relation, Relation.INVERSE)
     of_two = turned | _any(relation, Relation.PARENT_PROPERTY, Relation.CHILD_PROPERTY)
     forth, back, table = ((starts @ m, ends @ m) for m in (problem.inside.T, problem.inside, problem.same_table))
-    first = torch.where(ours_at_end[:, None], problem.object[receiver], problem.subject[receiver])  # (E, H)
-    second = problem.object[receiver]
+    second = problem.object[:, :places][receiver]  # (E, places)
+    first = torch.where(ours_at_end[:, None], second, problem.subject[:, :places][receiver])
 
     def told(by_set: tuple[Tensor, Tensor], at_end: Tensor, places: Tensor) -> Tensor:
         source = torch.where(at_end[:, None], by_set[1][sender], by_set[0][sender])  # (E, S)
@@ -202,13 +238,13 @@ def messages(problem: Tensors, belief: Tensor) -> Tensor:
 
     one = torch.stack([told(by_set, theirs_at_end | turned, first) for by_set in (forth, back, table)], -1)
     other = torch.stack([told(by_set, ~turned, second) for by_set in (forth, back)], -1)
-    wanted = torch.where(turned[:, None], problem.turned[receiver], problem.body[receiver])
+    wanted = torch.where(turned[:, None], problem.turned[:, :places][receiver], problem.body[:, :places][receiver])
     same = bodies[sender].gather(1, wanted) * (wanted > 0)
     both = torch.stack([one[..., :2].mean(-1), other.mean(-1), same], -1)
     found = torch.where(of_two[:, None, None], both, one)
     parts = _any(relation, Relation.SAME_TERM)
     names = _believed(problem.called, belief, int(problem.called.max()) + 1)  # (T, names)
-    called = problem.called[receiver]
+    called = problem.called[:, :places][receiver]
     alike = names[sender].gather(1, called) * (called > 0)
     taken = (1.0 - belief[sender, :1]).expand_as(alike)
     return torch.where(parts[:, None, None], torch.stack([alike, taken, torch.zeros_like(alike)], -1), found)

@@ -47,9 +47,13 @@ class Said(StrEnum):
     PINNED = "pinned"  # rules of the user's choice
     EDITED = "edited"  # rules in the user's own words
     NO_RULE = "no rule"  # the database knows nothing of the term
+    NONE_KNOWN = "no example known"  # asked for a fact of the term, the user could name none
     SAME_SPACE = "same space"  # two columns name the same kind of thing
     TAKEN_BACK = "taken back"  # another decision
 
+
+NAMED = "named"
+"""What a line is about that says of a fact that it holds, where the user named it: nobody showed it to them."""
 
 FACTS = (Said.HOLDS, Said.FAILS, Said.UNKNOWN)
 KEEPING = (Said.ACCEPTED, Said.PINNED, Said.EDITED)
@@ -73,7 +77,7 @@ class UserDecision:
     said: Said
     fact: Arguments = ()
     rules: tuple[Rule, ...] = ()
-    about: str = ""  # the id that is taken back; the rules that were edited; `table.column = table.column`
+    about: str = ""  # the id that is taken back; the rules that were edited; `table.column = table.column`; `NAMED`
     id: str = field(default_factory=new_id)
     when: str = field(default_factory=now)
 
@@ -95,6 +99,8 @@ class UserDecision:
             return f"{self.about} taken back"
         if self.said is Said.NO_RULE:
             return f"{self.term}: no rule here"
+        if self.said is Said.NONE_KNOWN:
+            return f"{self.term}: {self.said}"
         return f"{self.term}: {'; '.join(map(rule_text, self.rules))} {self.said}"
 
 
@@ -131,6 +137,20 @@ class UserDecisions:
             if line.said in FACTS:
                 found.setdefault(line.term, {})[line.fact] = line.said
         return found
+
+    @cached_property
+    def named(self) -> Mapping[str, frozenset[Arguments]]:
+        """The facts that the user named, by term."""
+        found: dict[str, set[Arguments]] = {}
+        for line in self.standing:
+            if line.said is Said.HOLDS and line.about == NAMED:
+                found.setdefault(line.term, set()).add(line.fact)
+        return {term: frozenset(facts) for term, facts in found.items()}
+
+    @cached_property
+    def unnamed(self) -> frozenset[str]:
+        """The terms that the user could name no fact of."""
+        return frozenset(line.term for line in self.standing if line.said is Said.NONE_KNOWN)
 
     @cached_property
     def _words(self) -> tuple[dict[str, UserDecision], dict[str, dict[Body, None]]]:

@@ -4,7 +4,8 @@ An answer is right but for a share ε of slips, and says nothing of a rule's siz
 
     p(yes | h) = 1 − ε  if h derives the fact,  ε  otherwise          p(no | h) = 1 − p(yes | h)
 
-Of a term with several parts, another may derive the fact: p(yes | h) is then no less than the belief that one does.
+Of a term with several parts, another may derive the fact: p(yes | h) is then no less than the belief that one does. A
+fact that the user named, of all that there are, is hardly one that a wrong rule derives by chance: ε is less there.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 SLIPS = 0.03
 """The share of answers that are expected to be wrong, for whoever asks and whoever hears."""
 
+_NAMED_SLIPS = SLIPS / 50.0  # of a wrong fact, the one that a rule derives
 RULED_OUT = -50.0  # nats: what the user will not have
 
 
@@ -34,6 +36,7 @@ class Answers:
     derives: Mapping[Body, Bools] = field(default_factory=dict)  # (K,) of each rule that derives any of the facts
     rejected: frozenset[Body] = frozenset()
     kept: tuple[Body, ...] | None = None  # the rules that the user keeps; () if the term has none
+    named: Bools | None = None  # (K,): the facts that the user named, if any
 
     def derived(self, bodies: Sequence[Body]) -> Bools:
         """Which facts each rule derives: (rules, K)."""
@@ -43,7 +46,8 @@ class Answers:
     def log_likelihood(self, bodies: Sequence[Body], elsewhere: Floats | None = None) -> Floats:
         """Of each hypothesis, none first: (1 + rules,); `elsewhere`: how far others are believed to derive each."""
         derived = np.concatenate([np.zeros((1, len(self.holds)), bool), self.derived(bodies)])
-        other = np.full(len(self.holds), SLIPS) if elsewhere is None else np.clip(elsewhere, SLIPS, 1.0 - SLIPS)
+        slips = np.where(False if self.named is None else self.named, _NAMED_SLIPS, np.full(len(self.holds), SLIPS))
+        other = slips if elsewhere is None else np.clip(elsewhere, slips, 1.0 - SLIPS)
         yes = np.where(derived, 1.0 - SLIPS, other[None, :])
         found = np.log(np.where(self.holds, yes, 1.0 - np.where(derived, 1.0 - SLIPS, SLIPS))).sum(axis=1)
         found[1:] += [RULED_OUT if body in self.rejected else 0.0 for body in bodies]

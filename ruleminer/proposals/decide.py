@@ -75,8 +75,9 @@ class Decision:
         return tuple(i for i in self.ranking.order.tolist() if i not in self.chosen)
 
     def is_absent(self, min_confidence: float) -> bool:
-        """Whether the network rather believes that the database has nothing of the term."""
-        return self.drafted and self.posterior < min(self.none, min_confidence)
+        """Whether the network rather believes that the database has nothing of the term, and no answer says otherwise."""
+        chosen = self.measured.pool.covers[list(self.chosen)]
+        return self.drafted and not chosen.any() and self.posterior < min(self.none, min_confidence)
 
     @property
     def is_founded(self) -> bool:
@@ -177,15 +178,16 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
     ranked = [(belief, places) for belief, places in ranked if places]
     if not ranked:
         return None
-    likely = [(belief, places) for belief, places in ranked if belief.shared > 0.5]
-    likely = likely or [max(ranked, key=lambda pair: pair[0].shared)]
+    believed = [(belief, places) for belief, places in ranked if belief.shared > 0.5]
+    likely = believed or [max(ranked, key=lambda pair: pair[0].shared)]
     wanted = list(dict.fromkeys(belief.bodies[places[0]] for belief, places in likely))
     posterior: dict[Body, tuple[float, float, float]] = {}  # by rule: with what others say, alone, and its size
     for belief, places in ranked:
         for place in places:
             one = belief.probabilities[place], belief.alone[place], belief.sizes[place]
             posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
-    wanted = _deriving(wanted, len(beliefs) > 1, sorted(posterior, key=lambda body: -posterior[body][0]), answers)
+    best_first = sorted(posterior, key=lambda body: -posterior[body][0])
+    wanted = _deriving(wanted, len(beliefs) > 1 and bool(believed), best_first, answers, joint)
     bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[: max(_SHOWN, len(wanted))]
     together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
     name = beliefs[0].term.name
@@ -206,8 +208,13 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
     return Decision(measured, ranking, sure, "", none, True, tuple(beliefs), tuple(belief for belief, _ in likely))
 
 
-def _deriving(wanted: list[Body], parted: bool, ranked: Sequence[Body], answers: Answers) -> list[Body]:
-    """The chosen rules, so that facts that hold are derived: others in their place, or beside those of parts."""
+def _deriving(
+    wanted: list[Body], parted: bool, ranked: Sequence[Body], answers: Answers, joint: Joint
+) -> list[Body]:
+    """The chosen rules, so that facts that hold are derived: others in their place, or beside those of other parts.
+
+    What a property leads to are things or values: where all that hold are of one sort, no part is of the other.
+    """
     if not answers.holds.any():
         return wanted
     known = set(ranked)
@@ -223,7 +230,10 @@ def _deriving(wanted: list[Body], parted: bool, ranked: Sequence[Body], answers:
             break
         kept = [*kept, best]
         left &= ~derived[best]
-    return kept or wanted
+    spaces = joint.world.derivations.texts.spaces
+    sorts = {tuple(map(bool, spaces(body)[1:])) for body in kept if body in derived and derived[body].any()}
+    fit = [body for body in kept if len(sorts) != 1 or tuple(map(bool, spaces(body)[1:])) in sorts]
+    return fit or wanted
 
 
 def _sure(likely: Sequence[Belief], wanted: Sequence[Body]) -> float:

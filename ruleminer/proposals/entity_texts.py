@@ -58,6 +58,11 @@ class EntityTexts:
             for text, keys in zip(fact, self.spaces(body), strict=True)
         )
 
+    def of_row(self, table: str, key: str) -> str:
+        """The thing of a table's row with this key."""
+        space = self._by_table.get(table)
+        return key if space is None else f"{space.table}:{key}"
+
     def read(self, body: Body, fact: Fact) -> Fact | None:
         """The fact with the keys that the rule's columns would hold; None if it is of things that they do not name."""
         spaces = self.spaces(body)

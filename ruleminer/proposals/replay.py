@@ -150,7 +150,8 @@ class Replay:
                     if any(own := [self._derives.get((body, fact), False) for fact in asked])
                 }
                 holds = np.array(list(asked.values()), bool)
-                found[term] = Answers(holds, derived, frozenset(self.said.rejected.get(term, ())))
+                named = np.array([fact in self.said.named.get(term, ()) for fact in asked], bool)
+                found[term] = Answers(holds, derived, frozenset(self.said.rejected.get(term, ())), named=named)
         return found
 
     def sure(self, term: str) -> dict[Arguments, bool]:

@@ -1,7 +1,8 @@
 """The questions in a terminal, or answered by a file: one after the other, until nothing is worth asking.
 
-A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `u` to
-take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no rule here", `q` to stop.
+A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `= FACT` to
+name a fact that holds, `u` to take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no rule
+here", `q` to stop.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from pathlib import Path
 
 from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Said, UserDecision
+from ruleminer.problem.ontology import arity
 from ruleminer.progress import Say
+from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import names_of, rows_behind, told_fact
 from ruleminer.review.session import Change, ReviewSession
@@ -21,9 +24,10 @@ Ask = Callable[[str], str | None]
 """Given a prompt, what the user types; None at the end of the input."""
 
 HELP = (
-    "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · a accept the proposed "
-    "rule · r reject it · - no rule here · u undo · q stop"
+    "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · = FACT one that holds, in "
+    "your words · a accept the proposed rule · r reject it · - no rule here · u undo · q stop"
 )
+_COMMANDS = ("q", "u", "?", "a", "r", "-")  # whatever is asked
 
 _AT_END = "the answers are at their end"
 
@@ -67,52 +71,102 @@ def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None
 def told_question(session: ReviewSession, question: Question, number: int) -> Iterator[str]:
     """The question with the rows behind it, line by line."""
     yield ""
-    if question.is_choice:
-        yield f"{number}. Which of these holds?"
-    for place, fact in enumerate(question.facts, start=1):
-        rules = session.deriving(question, place - 1)
-        told = told_fact(question.term, fact, names_of([fact], rules, session.derivations, session.structure))
-        yield f"   {place}  {told}" if question.is_choice else f"{number}. Does {told} hold?"
-        for row in rows_behind(rules[0], fact, session.derivations) if rules else ():
-            cells = ", ".join(f"{name}: {_short(value)}" for name, value in row.cells if value is not None)
-            yield f"        {row.table}  {cells}"
+    if question.is_open:
+        places = ", ".join("…" * arity(session.ontology.find(question.term)))
+        yield f"{number}. Can you name one: {question.term}({places})? {_how(session, question.term)}"
+    elif question.is_choice:
+        yield from told_choice(session, question, f"{number}. Which of these holds?")
+    else:
+        told, rows = _told_fact(session, question, 0)
+        yield f"{number}. Does {told} hold?"
+        yield from rows
     yield f"   proposed now: {'; '.join(session.rules.get(question.term, ())) or 'no rule'}"
+
+
+def told_choice(session: ReviewSession, question: Question, lead: str) -> Iterator[str]:
+    """The facts to choose from, with the rows behind each."""
+    yield lead
+    for place in range(len(question.facts)):
+        told, rows = _told_fact(session, question, place)
+        yield f"   {place + 1}  {told}"
+        yield from rows
+
+
+def _told_fact(session: ReviewSession, question: Question, place: int) -> tuple[str, list[str]]:
+    fact, rules = question.facts[place], session.deriving(question, place)
+    told = told_fact(question.term, fact, names_of([fact], rules, session.derivations, session.structure))
+    rows = []
+    for row in rows_behind(rules[0], fact, session.derivations) if rules else ():
+        cells = ", ".join(f"{name}: {_short(value)}" for name, value in row.cells if value is not None)
+        rows.append(f"        {row.table}  {cells}")
+    return told, rows
+
+
+def _how(session: ReviewSession, term: str) -> str:
+    """How a fact is written."""
+    thing = "a key or a name, with its table if you like (table:key)"
+    if arity(session.ontology.find(term)) == 1:
+        return f"Write {thing}."
+    return f"Write two things, or a thing and a value, with a comma between them; for a thing {thing}."
 
 
 def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> str:
     """Take answers until one is good; why the dialogue ends, if it does."""
-    numbers = f"1–{len(question.facts)}"
+    asked = question
     while True:
-        typed = ask(f"   [{numbers}, 0, ?, a, r, -, u, q] " if question.is_choice else "   [y, n, ?, a, r, -, u, q] ")
+        keys = f"1–{len(question.facts)}, 0, ?, =" if question.is_choice else "y, n, ?, ="
+        typed = ask(f"   [{'a fact, ?' if question.is_open else keys}, a, r, -, u, q] ")
         if typed is None:
             return _AT_END
         word = typed.strip().lower()
-        rules = session.decisions[question.term].rules
-        places = {str(place): place - 1 for place in range(1, len(question.facts) + 1)}
         if word == "q":
             return "stopped"
         if word == "u":
             taken, changes = session.undo()
             say(f"   taken back: {taken.told}" if taken else "   there is nothing to take back")
-        elif word == "?":
-            changes = session.cannot_tell(question)
-        elif word == ("0" if question.is_choice else "n"):
-            changes = session.answer(question, None)
-        elif word == "y" and not question.is_choice:
-            changes = session.answer(question, 0)
-        elif word in places and question.is_choice:
-            changes = session.answer(question, places[word])
         elif word in ("a", "r"):
             said = Said.ACCEPTED if word == "a" else Said.REJECTED
+            rules = session.decisions[question.term].rules
             changes = session.say(UserDecision(question.term, said, rules=rules))
         elif word == "-":
             changes = session.say(UserDecision(question.term, Said.NO_RULE))
+        elif word.startswith("=") or (question.is_open and word and word not in _COMMANDS):
+            try:
+                fact = typed_fact(typed.strip().removeprefix("="), session.ontology.find(question.term))
+                heard = session.named(question.term, fact)
+            except InputError as problem:
+                say(f"   {problem}")
+                continue
+            if isinstance(heard, Question):  # several things are called so
+                question = heard
+                for line in told_choice(session, question, "   Which of these do you mean?"):
+                    say(line)
+                continue
+            changes = heard
+        elif question is not asked and word in ("0", "?"):
+            question = asked
+            continue
+        elif (answer := _answer_of(session, question, word)) is not None:
+            changes = answer
         else:
-            say(f"   {word!r} is no answer to {'which of these' if question.is_choice else 'yes or no'}: {HELP}")
+            what = "can you name one" if question.is_open else "which of these" if question.is_choice else "yes or no"
+            say(f"   {word!r} is no answer to {what}: {HELP}")
             continue
         for change in changes:
             say(f"   {told_change(change)}")
         return ""
+
+
+def _answer_of(session: ReviewSession, question: Question, word: str) -> tuple[Change, ...] | None:
+    """What an answer to the question itself changes; None if it is none."""
+    if word == "?":
+        return session.cannot_tell(question)
+    if question.is_choice:
+        places = {str(place): place - 1 for place in range(1, len(question.facts) + 1)}
+        return session.answer(question, places.get(word)) if word == "0" or word in places else None
+    if question.is_open or word not in ("y", "n"):
+        return None
+    return session.answer(question, 0 if word == "y" else None)
 
 
 def told_change(change: Change) -> str:
@@ -136,8 +190,11 @@ def file_answers(path: Path) -> Ask:
     answers = []
     for number, line in enumerate(lines, start=1):
         word = line.partition("#")[0].strip().lower()
-        if word and word not in known:
-            raise InputError(f"{path}, line {number}: an answer is one of y, n, ?, 0–9, a, r, -, u and q, not {word!r}")
+        if line.lstrip().startswith("="):  # a fact may hold anything
+            word = line.strip()
+        elif word and word not in known:
+            known_words = "y, n, ?, 0–9, = FACT, a, r, -, u and q"
+            raise InputError(f"{path}, line {number}: an answer is one of {known_words}, not {word!r}")
         if word:
             answers.append(word)
     left = iter(answers)

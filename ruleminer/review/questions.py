@@ -8,7 +8,8 @@ for a share ε of slips, so the answer to "does f hold?" has
     p(yes | h) = 1 − ε  if h derives f,  ε  otherwise
 
 and what it tells is the entropy of the hypotheses less the expected entropy once it is known. "Which of these?" of rows
-that different hypotheses derive tells more than yes or no; it is asked where that is worth the reading.
+that different hypotheses derive tells more than yes or no; it is asked where that is worth the reading. Where too many
+rules come into question to show a row of each, the user is asked to name a fact: a choice of all rows at once.
 """
 
 from __future__ import annotations
@@ -36,19 +37,20 @@ _ROWS = 2  # facts that are taken of each hypothesis, and of each difference
 _LEADING, _NEAR = 12, 5  # hypotheses whose facts may be asked for, and that are told from each other two by two
 _WEIGHED, _ANSWERS = 3, 3  # questions, and answers to each, whose bearing on other terms is worked out
 _FRESH = 6  # terms that the database is asked about for one question
-_OPTIONS = 7  # rows to choose from: with "none" and "cannot be told" as many as there are digits
+MOST_ROWS = 7  # to choose from: with "none" and "cannot be told" as many as there are digits
 _BIT = 0.1  # what a bit counts beside the probability that the right hypothesis is chosen
 _AGAIN = 0.5  # what counts of a question on a term for each fact of it that is known to hold
 _ROOM = 2  # terms for each table and column, up to which a term that no name speaks for is asked about
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
 _ROW_MORE = 0.08  # bits that a row must add to a choice
+_TYPED = 1.5  # what a fact that the user names must be worth, in units of one that is shown
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A fact that holds or does not; or several, of which one holds or none."""
+    """A fact that holds or does not; several, of which one holds or none; or without any: which does the user know?"""
 
     term: str
     facts: tuple[Fact, ...]
@@ -61,6 +63,16 @@ class Question:
     def is_choice(self) -> bool:
         """Whether it asks which of several rows."""
         return len(self.facts) > 1
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the user is to name a fact."""
+        return not self.facts
+
+    @property
+    def worth(self) -> float:
+        """What the answer is expected to add to a right choice, and a little for each bit."""
+        return self.gain + _BIT * self.information
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +92,7 @@ class _Doubt(NamedTuple):
     def promise(self) -> float:
         """What a question can be worth at most."""
         missing = 1.0 - self.hypotheses[0].share
-        return self.weight * (missing + _BIT * min(self.bits, math.log2(_OPTIONS + 1)))
+        return self.weight * (missing + _BIT * self.bits)
 
 
 @dataclass(frozen=True)
@@ -128,11 +140,13 @@ class Questions:
                 if fresh >= _FRESH and found:
                     continue
                 fresh += 1
-            question = self.about(doubt.term, some, answered.get(doubt.term, frozenset()))
+            question = self.about(
+                doubt.term, some, answered.get(doubt.term, frozenset()), may_name=self._may_be_named(decisions[doubt.term])
+            )
             if question is not None:
                 most = max(most, question.information)
                 if question.information >= worth:
-                    found.append(((question.gain + _BIT * question.information) * doubt.weight, question))
+                    found.append((question.worth * doubt.weight, question))
         late = any(pair in self.replay.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
         if not found:
             return NoQuestion(_why(len(decisions), len(doubts), most, late))
@@ -152,9 +166,14 @@ class Questions:
         yes = said.count(Said.HOLDS)
         return float(_AGAIN**yes / math.sqrt(1 + len(said) - yes))
 
+    def _may_be_named(self, decision: Decision) -> bool:
+        """Whether the user may know a fact of a term: none is known yet, and they did not say that they know none."""
+        pool = decision.measured.pool
+        return not pool.positives and pool.predicate not in self.replay.said.unnamed
+
     def _of_others(self, question: Question, decision: Decision) -> float:
         """The bits that an answer is expected to tell of other terms, where the network hears of it."""
-        if len(decision.beliefs) != 1:
+        if len(decision.beliefs) != 1 or question.is_open:
             return 0.0
         (belief,) = decision.beliefs
         place = {body: number for number, body in enumerate(belief.bodies, start=1)}
@@ -171,27 +190,44 @@ class Questions:
         told = np.argsort(-likely)[:_ANSWERS]
         return belief.told_of_others(answers[:, told].T, likely[told] / likely[told].sum())
 
-    def about(self, term: str, some: Sequence[Hypothesis], answered: Set[Fact]) -> Question | None:
-        """The best question on one term; None if its hypotheses differ in no fact that was not asked before."""
+    def about(
+        self, term: str, some: Sequence[Hypothesis], answered: Set[Fact], *, may_name: bool = False
+    ) -> Question | None:
+        """The best question on one term; None if its hypotheses differ in no fact that was not asked before.
+
+        With `may_name`, that may be which fact the user knows.
+        """
         found = self.differences(some)
         shares = np.array([one.share for one in some])
         open_ = [i for i, fact in enumerate(found.facts) if fact not in answered]
-        if not open_:
-            return None
-        told = [(information(shares, found.derives[:, i], self.slips), -i) for i in open_]
-        bits, place = max(told)
-        best = self._question(term, some, found, (-place,), bits)
-        rows, bits = self._choice(shares, found.derives, open_, -place)
-        if len(rows) > 1 and bits > _DEARER * best.information:
-            best = self._question(term, some, found, tuple(rows), bits)
+        best = None
+        if open_:
+            told = [(information(shares, found.derives[:, i], self.slips), -i) for i in open_]
+            bits, place = max(told)
+            best = self._question(term, some, found, (-place,), bits)
+            rows, bits = self._choice(shares, found.derives, open_, -place)
+            if len(rows) > 1 and bits > _DEARER * best.information:
+                best = self._question(term, some, found, tuple(rows), bits)
+        if may_name:
+            named = self._naming(term, some, found)
+            if best is None or named.worth > _TYPED * best.worth:
+                best = named
         return best
+
+    def _naming(self, term: str, some: Sequence[Hypothesis], found: Differences) -> Question:
+        """Which fact does the user know? One of those that were found, or one of a hypothesis that none was found of."""
+        shares = np.array([one.share for one in some])
+        unseen = np.flatnonzero(~found.derives.any(axis=1))
+        answers = answers_of(np.concatenate([found.derives, np.eye(len(some), dtype=bool)[:, unseen]], axis=1), self.slips)
+        gain = chosen_right(shares, answers) - float(shares.max())
+        return Question(term, (), _mutual(shares, answers), tuple(some), (), gain)
 
     def _choice(
         self, shares: Floats, derives: NDArray[np.bool_], open_: Sequence[int], first: int
     ) -> tuple[list[int], float]:
         """Rows to choose from, each of which adds most to what the answer is expected to tell; the likeliest first."""
         rows, bits = [first], 0.0
-        while len(rows) < _OPTIONS:
+        while len(rows) < MOST_ROWS:
             told = [
                 (choice_information(shares, derives[:, [*rows, i]], self.slips), -i) for i in open_ if i not in rows
             ]

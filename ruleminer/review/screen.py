@@ -107,6 +107,7 @@ def question_json(session: ReviewSession, question: Question) -> Json:
         "term": question.term,
         "kind": kind_of_term(meant),
         "comment": next(iter(meant.comments), ""),
+        "arity": arity(meant),
         "options": options,
         "information": question.information,
     }

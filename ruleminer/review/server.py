@@ -24,6 +24,8 @@ from ruleminer.errors import InputError, RuleminerError
 from ruleminer.problem.decisions import FACTS, KEEPING, Said, UserDecision
 from ruleminer.progress import Say
 from ruleminer.review.editor import check_rules, run_rules
+from ruleminer.review.naming import checked_fact
+from ruleminer.review.questions import Question
 from ruleminer.review.screen import change_json, screen
 from ruleminer.review.session import Change, ReviewSession
 from ruleminer.review.words import rule_words
@@ -278,11 +280,24 @@ def _decided(session: ReviewSession, told: Json) -> Json:
             raise InputError(checked.problems[0].message)
         about = str(told.get("about", ""))[:4000]
         lines.append(UserDecision(term, said, rules=checked.rules, about=about, id=_id(told)))
-    elif said is Said.NO_RULE:
+    elif said in (Said.NO_RULE, Said.NONE_KNOWN):
         lines.append(UserDecision(term, said, id=_id(told)))
     if not lines or (said in (*KEEPING, Said.REJECTED) and not lines[0].rules):
         raise InputError(f"{said}: about which fact or rule?")
     return _told(session, session.say(*lines), told)
+
+
+def _named(session: ReviewSession, told: Json) -> Json:
+    """A fact in the user's own words; what it may be, if that is several."""
+    term = session.ontology.find(str(told.get("term", "")))
+    texts = told.get("texts")
+    if not isinstance(texts, list):
+        raise InputError("a fact is a list of texts")
+    with session.lock:
+        heard = session.named(term.name, checked_fact(list(map(str, texts)), term), _id(told))
+        if isinstance(heard, Question):
+            return {"choose": question_json(session, heard)}
+        return _told(session, heard, told)
 
 
 def _undone(session: ReviewSession, told: Json) -> Json:
@@ -324,6 +339,7 @@ def _id(told: Json) -> str:
 
 _ACTIONS: dict[str, Callable[[ReviewSession, Json], Json]] = {
     "/api/say": _decided,
+    "/api/name": _named,
     "/api/undo": _undone,
     "/api/check": _checked,
     "/api/export": _exported,

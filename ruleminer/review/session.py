@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ruleminer.dataset import Dataset, read_dataset
 from ruleminer.errors import InputError
-from ruleminer.problem.decisions import Said, UserDecision, append_decisions, read_decisions
+from ruleminer.problem.decisions import NAMED, Said, UserDecision, append_decisions, new_id, read_decisions
 from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
 from ruleminer.proposals.decide import Decision
@@ -36,7 +36,9 @@ from ruleminer.proposals.term_proposals import (
     why_nothing,
 )
 from ruleminer.review.hypotheses import Hypothesis, hypotheses_of
-from ruleminer.review.questions import WORTH, NoQuestion, Question, Questions
+from ruleminer.review.naming import named_facts
+from ruleminer.review.questions import MOST_ROWS, WORTH, NoQuestion, Question, Questions
+from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 from ruleminer.run import Run
@@ -165,6 +167,20 @@ class ReviewSession:
             lines = [UserDecision(question.term, Said.HOLDS, question.facts[choice])]
         return self.say(*(replace(line, id=id_) for line, id_ in zip(lines, ids, strict=True)) if ids else lines)
 
+    def named(self, term: str, fact: Fact, id_: str | None = None) -> tuple[Change, ...] | Question:
+        """Say that a fact holds, in the user's words; if they may mean several things, which of these is asked."""
+        with self.lock:
+            meant = self.ontology.find(term)
+            bodies = dict.fromkeys(Body(rule) for one in self.hypotheses(term) for rule in one.rules)
+            if self.network is not None:
+                bodies |= dict.fromkeys(self.network.offered(term))
+            found = named_facts(fact, meant, bodies, self.replay)
+            if len(found) == 1:
+                return self.say(UserDecision(term, Said.HOLDS, next(iter(found)), about=NAMED, id=id_ or new_id()))
+            facts = tuple(found)[:MOST_ROWS]
+            some = tuple(Hypothesis(() if body is None else (body.of(term),), 0.0) for body in map(found.get, facts))
+            return Question(term, facts, 0.0, some, tuple((place,) for place in range(len(facts))))
+
     def deriving(self, question: Question, place: int) -> list[Rule]:
         """The rules that derive one of a question's facts, those of what is most believed first."""
         fact = question.facts[place]
@@ -173,7 +189,9 @@ class ReviewSession:
             return [rule for rule in dict.fromkeys(some) if self.replay.derived(rule, [fact])[0]]
 
     def cannot_tell(self, question: Question) -> tuple[Change, ...]:
-        """Say that none of a question's facts can be told."""
+        """Say that none of a question's facts can be told; or that no fact comes to mind."""
+        if question.is_open:
+            return self.say(UserDecision(question.term, Said.NONE_KNOWN))
         return self.say(*(UserDecision(question.term, Said.UNKNOWN, fact) for fact in question.facts))
 
     @property

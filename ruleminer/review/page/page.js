@@ -9,6 +9,7 @@ const FACETS = [
   ["many", "in question", [["one", "1"], ["few", "2–3"], ["lots", "4+"]]],
   ["differs", "rankers", [["yes", "differ"], ["no", "agree"]]],
 ];
+const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"].map(word => `The ${word}`);
 const RELATIONS = { above: "above it", below: "below it", starts: "has", ends: "is had by", from: "starts at", to: "leads to", inverse: "inverse of" };
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}]/u;
 
@@ -198,11 +199,36 @@ function answers() {
   const plain = option => option.fact.map(cell => cell.value);
   const all = question.options.map(plain);
   const said = (word, facts) => () => decide({ term: question.term, said: word, facts });
+  if (!all.length) {
+    return [["I know none", said("no example known")], ["There is none here", said("no rule")]];
+  }
   if (question.options.length === 1) {
     return [["It holds", said("holds", all), "main"], ["It does not hold", said("does not hold", all)], ["Cannot be told", said("cannot be told", all)]];
   }
-  return [...all.map((fact, place) => [`The ${["first", "second", "third", "fourth", "fifth", "sixth", "seventh"][place]}`, said("holds", [fact])]),
+  if (question.meant) { // which of the things that are called so
+    return [...all.map((fact, place) => [ORDINALS[place], said("holds", [fact])]), ["None of them", () => load()]];
+  }
+  return [...all.map((fact, place) => [ORDINALS[place], said("holds", [fact])]),
     ["None of them", said("does not hold", all)], ["Cannot be told", said("cannot be told", all)]];
+}
+
+// A fact in the user's own words: the server reads it, and asks back where several things are called so.
+function naming(question) {
+  const field = label => el("input", { type: "text", "aria-label": label, placeholder: label, autocomplete: "off", spellcheck: "false", maxlength: "500" });
+  const labels = question.arity === 1 ? ["a key, a name, or table:key"] : ["of what: a key, a name, or table:key", question.kind === "datatype property" ? "the value" : "a key, a name, or table:key"];
+  const fields = labels.map(field);
+  return el("form", { class: "naming", onsubmit: event => {
+    event.preventDefault();
+    const texts = fields.map(one => one.value.trim()), id = newId();
+    const empty = fields.find(one => !one.value.trim());
+    if (empty) { empty.focus(); return; }
+    act(async () => {
+      const answer = await ask("api/name", { id, focus: focusNow(), term: question.term, texts });
+      if (answer.choose) { shown.question = { ...answer.choose, meant: true }; drawQuestion(); return; }
+      draw(answer.screen);
+      tellChanges(answer.changes, "Noted.");
+    });
+  } }, el("code", {}, say(question.term), "("), fields[0], fields[1] ? ", " : "", fields[1], el("code", {}, ")"), el("button", { type: "submit", class: question.options.length ? null : "main", id: "name-it" }, "holds"));
 }
 
 function drawQuestion() {
@@ -217,13 +243,18 @@ function drawQuestion() {
   const lead = el("p", { class: "lead" }, el("span", {}, shown.focus ? "A question on this term" : "The question that tells most"),
     el("span", { title: "how much the answer is expected to tell" }, `${question.information.toFixed(2)} bits`));
   const comment = question.comment ? el("p", { class: "comment" }, say(clip(question.comment, 280))) : null;
+  if (!question.options.length) {
+    place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, "Can you name one ", el("span", { class: "fact" }, say(question.term)), "?"), comment, naming(question), el("div", { class: "answers" }, ...buttons)));
+    return;
+  }
   if (question.options.length === 1) {
     const [option] = question.options;
     place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, "Does ", factNode(question.term, option.fact), " hold?"), comment, behind(option.rows), el("div", { class: "answers" }, ...buttons)));
     return;
   }
   const options = question.options.map((option, number) => el("li", { class: "option" }, buttons[number], el("div", {}, factNode(question.term, option.fact), behind(option.rows))));
-  place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, "Which of these holds?"), comment, el("ul", { class: "options" }, ...options), el("div", { class: "answers" }, ...buttons.slice(options.length))));
+  place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, question.meant ? "Which of these do you mean?" : "Which of these holds?"), comment, el("ul", { class: "options" }, ...options), el("div", { class: "answers" }, ...buttons.slice(options.length)),
+    question.meant ? null : el("details", {}, el("summary", {}, "Another one holds"), naming(question))));
 }
 
 // The term
@@ -314,8 +345,9 @@ document.addEventListener("keydown", event => {
   const keys = {
     a: accept, r: reject, e: edit, j: () => step(1), k: () => step(-1), u: () => undo(), q: follow,
     "?": () => $("keys").showModal(), "/": () => { document.body.classList.add("terms-open"); $("find").focus(); },
-    y: () => { const found = answers(); if (found.length === 3) found[0][1](); },
-    n: () => { const found = answers(); if (found.length) found[found.length - 2][1](); },
+    y: () => { if (shown.question && shown.question.options.length === 1) answers()[0][1](); },
+    n: () => { const question = shown.question; if (question && question.options.length && !question.meant) answers().at(-2)[1](); },
+    "=": () => { const form = document.querySelector(".naming"); if (form) { if (form.parentNode.open === false) form.parentNode.open = true; form.querySelector("input").focus(); } },
   };
   const number = /^[1-9]$/.test(event.key) ? answers()[Number(event.key) - 1] : null;
   const work = number ? number[1] : keys[event.key];
