@@ -37,6 +37,7 @@ class Answers:
     rejected: frozenset[Body] = frozenset()
     kept: tuple[Body, ...] | None = None  # the rules that the user keeps; () if the term has none
     named: Bools | None = None  # (K,): the facts that the user named, if any
+    found: tuple[Body, ...] = ()  # rules for facts that hold and that none in question derives
 
     def derived(self, bodies: Sequence[Body]) -> Bools:
         """Which facts each rule derives: (rules, K)."""

@@ -188,6 +188,8 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
             posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
     best_first = sorted(posterior, key=lambda body: -posterior[body][0])
     wanted = _deriving(wanted, len(beliefs) > 1 and bool(believed), best_first, answers, joint)
+    if not wanted:  # none in question derives any fact that holds
+        return None
     bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[: max(_SHOWN, len(wanted))]
     together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
     name = beliefs[0].term.name
@@ -233,7 +235,7 @@ def _deriving(
     spaces = joint.world.derivations.texts.spaces
     sorts = {tuple(map(bool, spaces(body)[1:])) for body in kept if body in derived and derived[body].any()}
     fit = [body for body in kept if len(sorts) != 1 or tuple(map(bool, spaces(body)[1:])) in sorts]
-    return fit or wanted
+    return fit or kept
 
 
 def _sure(likely: Sequence[Belief], wanted: Sequence[Body]) -> float:

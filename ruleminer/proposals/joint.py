@@ -30,6 +30,7 @@ from ruleminer.proposals.ranking import Measured, likelihood_of
 from ruleminer.proposals.truth_values import told_as_truth
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.spaces import Space
 from ruleminer.structure.words import NameIndex, words
 
 Floats = NDArray[np.float64]
@@ -181,6 +182,14 @@ class Joint:
         parts = all_parts(apart, self.ontology, self.world, thorough=True)
         there = {part.whole for part in parts}
         whole += [term for term in terms if term.name in self.answers and term not in there]
+        at: dict[OntologyTerm, set[Space | None]] = {}
+        for part in parts:
+            at.setdefault(part.whole, set()).add(part.at)
+        whole += [  # what was found is of no kind of thing that the term was thought of
+            term for term, spaces in at.items()
+            if None not in spaces and term.name in self.answers
+            and any(spaces.isdisjoint(self._subjects(body)) for body in self.answers[term.name].found)
+        ]  # fmt: skip
         place = {term: number for number, term in enumerate(terms)}
         parts += [Part(term, term) for term in dict.fromkeys(whole)]
         return sorted(parts, key=lambda part: place[part.whole])
@@ -247,6 +256,11 @@ class Joint:
         chosen = {term.iri for term in asked}
         return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
 
+    def _subjects(self, body: Body) -> set[Space]:
+        """The kinds of things that a rule is about."""
+        places = body.rule.places_of(body.rule.arguments[0])
+        return {space for place in places if (space := self.world.structure.space(place)) is not None}
+
     def _published(self, part: Part, bodies: tuple[Body, ...]) -> tuple[Body, ...]:
         return told_as_truth(bodies, part.whole, self.ontology, self.world.structure)
 
@@ -258,8 +272,9 @@ class Joint:
         if answers is None:
             return part.candidates(self.world)
         offered = part.offered(self.world)
-        if answers.kept:  # a rule in the user's own words is one more
-            offered = tuple(dict.fromkeys((*offered, *answers.kept)))
+        more = [body for body in answers.found if part.at is None or part.at in self._subjects(body)]
+        # A rule in the user's own words is one more, and so is one that was searched for.
+        offered = tuple(dict.fromkeys((*offered, *(answers.kept or ()), *more)))
         answered = answers.log_likelihood(self._published(part, offered))[1:].astype(np.float32)
         return Candidates(part.term, offered, at=part.at, answered=answered)
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ruleminer.errors import InputError
+from ruleminer.errors import DatabaseError, InputError
+from ruleminer.extraction.search import rules_deriving
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
+from ruleminer.problem.facts import Fact
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.candidate_sets import Spaces
 from ruleminer.proposals.decide import Decision, decide
@@ -58,6 +60,8 @@ class Replay:
     _unusable: dict[Body, str] = field(default_factory=dict)
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
     unanswered: set[object] = field(default_factory=set)
+    # The rules that were searched for, of facts that none in question derives.
+    _rules_of: dict[tuple[str, Arguments], tuple[Body, ...]] = field(default_factory=dict)
     # Which examples a part derives that follows from other terms; None where it cannot be run.
     _implied: dict[object, list[bool] | None] = field(default_factory=dict)
 
@@ -86,7 +90,9 @@ class Replay:
 
     def of(self, said: UserDecisions) -> Replay:
         """The same database's replay of other decisions: what was asked is known."""
-        return Replay(self.measure, said, self._derives, self._unusable, _implied=self._implied)
+        return Replay(
+            self.measure, said, self._derives, self._unusable, _rules_of=self._rules_of, _implied=self._implied
+        )
 
     @property
     def _joined(self) -> ImpliedChoice:
@@ -144,15 +150,40 @@ class Replay:
                 found[term] = Answers(kept=bodies)
             elif term not in given and (facts.get(term) or self.said.rejected.get(term)):
                 asked = facts.get(term, {})
+                more = self._searched(term, asked, joint)
+                self.ask_ahead([(body, list(asked)) for body in more])
                 derived = {
                     body: np.array(own)
-                    for body in joint.offered(term)
+                    for body in dict.fromkeys((*joint.offered(term), *more))
                     if any(own := [self._derives.get((body, fact), False) for fact in asked])
                 }
-                holds = np.array(list(asked.values()), bool)
                 named = np.array([fact in self.said.named.get(term, ()) for fact in asked], bool)
-                found[term] = Answers(holds, derived, frozenset(self.said.rejected.get(term, ())), named=named)
+                found[term] = Answers(
+                    np.array(list(asked.values()), bool),
+                    derived,
+                    frozenset(self.said.rejected.get(term, ())),
+                    named=named,
+                    found=more,
+                )
         return found
+
+    def _searched(self, term: str, asked: Mapping[Arguments, bool], joint: Joint) -> tuple[Body, ...]:
+        """Rules for facts that hold and that none in question derives, as `extract` finds them; searched for once."""
+        bodies: dict[Body, None] = {}
+        derivations = self.measure.derivations
+        for fact, holds in asked.items():
+            if not holds or any(self._derives.get((body, fact)) for body in joint.offered(term)):
+                continue
+            if (term, fact) not in self._rules_of:
+                example = Fact(self.measure.ontology.find(term).name, fact, (None,) * len(fact))
+                try:
+                    self._rules_of[term, fact] = tuple(
+                        rules_deriving(example, derivations.database, derivations.structure, self.measure.ontology)
+                    )
+                except (InputError, DatabaseError):  # no such thing, or no answer in time: told as derived by no rule
+                    self._rules_of[term, fact] = ()
+            bodies |= dict.fromkeys(self._rules_of[term, fact])
+        return tuple(bodies)
 
     def sure(self, term: str) -> dict[Arguments, bool]:
         """The facts of a term that the user was sure of, and whether they hold."""

@@ -1,0 +1,32 @@
+"""The rules that derive one fact: a search as `extract` makes it, for whoever has a question between two stages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from tempfile import TemporaryDirectory
+
+from ruleminer.dataset import read_dataset
+from ruleminer.extraction.pipeline import ExtractOptions, extract
+from ruleminer.extraction.sampling import Negatives
+from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.problem.ontology import Ontology
+from ruleminer.problem.template_files import read_templates
+from ruleminer.rules.body import Body
+from ruleminer.sources.database import Database
+from ruleminer.structure.structure import Structure
+
+_MOST = 100  # rules of a fact
+_SECONDS = 30.0  # that a step of the search may take
+_OPTIONS = ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=_MOST, timeout=_SECONDS)
+
+
+def rules_deriving(
+    fact: Fact, database: Database, structure: Structure, ontology: Ontology
+) -> Sequence[Body]:
+    """What rules of the shipped templates derive a fact; an argument is read as in a file of examples."""
+    with TemporaryDirectory(prefix="ruleminer-") as folder:
+        extract(
+            database, fact_table([fact]), read_templates(), folder, _OPTIONS, structure=structure, ontology=ontology
+        )
+        found = read_dataset(folder)
+        return tuple(found.bodies(found.rules["rule"].to_pylist()).values())
