@@ -155,7 +155,6 @@ class Review:
         said = Said.FAILS if right is None else Said.HOLDS
         self.lines += [UserDecision(question.term, said, fact, when="") for fact in facts]
 
-
     def _named(self, question: Question) -> Fact:
         """Any true fact of a term; by a slip a fact that is none, of another term if that is all that there is."""
         truth = self.world.truth

@@ -20,9 +20,7 @@ _SECONDS = 30.0  # that a step of the search may take
 _OPTIONS = ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=_MOST, timeout=_SECONDS)
 
 
-def rules_deriving(
-    fact: Fact, database: Database, structure: Structure, ontology: Ontology
-) -> Sequence[Body]:
+def rules_deriving(fact: Fact, database: Database, structure: Structure, ontology: Ontology) -> Sequence[Body]:
     """What rules of the shipped templates derive a fact; an argument is read as in a file of examples."""
     with TemporaryDirectory(prefix="ruleminer-") as folder:
         extract(

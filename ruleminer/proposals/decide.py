@@ -75,7 +75,7 @@ class Decision:
         return tuple(i for i in self.ranking.order.tolist() if i not in self.chosen)
 
     def is_absent(self, min_confidence: float) -> bool:
-        """Whether the network rather believes that the database has nothing of the term, and no answer says otherwise."""
+        """Whether the network rather believes that there is nothing of the term, and no answer says otherwise."""
         chosen = self.measured.pool.covers[list(self.chosen)]
         return self.drafted and not chosen.any() and self.posterior < min(self.none, min_confidence)
 
@@ -210,9 +210,7 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
     return Decision(measured, ranking, sure, "", none, True, tuple(beliefs), tuple(belief for belief, _ in likely))
 
 
-def _deriving(
-    wanted: list[Body], parted: bool, ranked: Sequence[Body], answers: Answers, joint: Joint
-) -> list[Body]:
+def _deriving(wanted: list[Body], parted: bool, ranked: Sequence[Body], answers: Answers, joint: Joint) -> list[Body]:
     """The chosen rules, so that facts that hold are derived: others in their place, or beside those of other parts.
 
     What a property leads to are things or values: where all that hold are of one sort, no part is of the other.

@@ -1,8 +1,8 @@
 """The questions in a terminal, or answered by a file: one after the other, until nothing is worth asking.
 
-A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `= FACT` to
-name a fact that holds, `u` to take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no rule
-here", `q` to stop.
+A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `= FACT`
+to name a fact that holds, `u` to take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no
+rule here", `q` to stop.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Ask = Callable[[str], str | None]
 """Given a prompt, what the user types; None at the end of the input."""
 
 HELP = (
-    "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · = FACT one that holds, in "
-    "your words · a accept the proposed rule · r reject it · - no rule here · u undo · q stop"
+    "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · = FACT one that holds, "
+    "in your words · a accept the proposed rule · r reject it · - no rule here · u undo · q stop"
 )
 _COMMANDS = ("q", "u", "?", "a", "r", "-")  # whatever is asked
 

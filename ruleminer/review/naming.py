@@ -1,4 +1,4 @@
-"""A fact that the user names, in their own words: read as examples are (`extraction/entities.py`), as what it may be."""
+"""A fact that the user names, in their own words: read as examples are, as what it may be."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
             found[told] = None
     if not found:
         raise InputError(
-            f"there is no {absent[0]}" if absent else f"nothing that {term.name} may be is called "
+            f"there is no {absent[0]}"
+            if absent
+            else f"nothing that {term.name} may be is called "
             f"{', '.join(fact)}; write a key or a name with its table, such as {_example(replay)}"
         )
     return found

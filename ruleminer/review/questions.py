@@ -140,9 +140,8 @@ class Questions:
                 if fresh >= _FRESH and found:
                     continue
                 fresh += 1
-            question = self.about(
-                doubt.term, some, answered.get(doubt.term, frozenset()), may_name=self._may_be_named(decisions[doubt.term])
-            )
+            may_name = self._may_be_named(decisions[doubt.term])
+            question = self.about(doubt.term, some, answered.get(doubt.term, frozenset()), may_name=may_name)
             if question is not None:
                 most = max(most, question.information)
                 if question.information >= worth:
@@ -215,10 +214,12 @@ class Questions:
         return best
 
     def _naming(self, term: str, some: Sequence[Hypothesis], found: Differences) -> Question:
-        """Which fact does the user know? One of those that were found, or one of a hypothesis that none was found of."""
+        """Which fact does the user know? One of those that were found, or one of a rule that none was found of."""
         shares = np.array([one.share for one in some])
         unseen = np.flatnonzero(~found.derives.any(axis=1))
-        answers = answers_of(np.concatenate([found.derives, np.eye(len(some), dtype=bool)[:, unseen]], axis=1), self.slips)
+        answers = answers_of(
+            np.concatenate([found.derives, np.eye(len(some), dtype=bool)[:, unseen]], axis=1), self.slips
+        )
         gain = chosen_right(shares, answers) - float(shares.max())
         return Question(term, (), _mutual(shares, answers), tuple(some), (), gain)
 

@@ -26,7 +26,7 @@ from ruleminer.progress import Say
 from ruleminer.review.editor import check_rules, run_rules
 from ruleminer.review.naming import checked_fact
 from ruleminer.review.questions import Question
-from ruleminer.review.screen import change_json, screen
+from ruleminer.review.screen import change_json, question_json, screen
 from ruleminer.review.session import Change, ReviewSession
 from ruleminer.review.words import rule_words
 
