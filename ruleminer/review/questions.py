@@ -57,6 +57,7 @@ class Question:
     information: float  # bits that the answer is expected to tell
     hypotheses: tuple[Hypothesis, ...]
     derived_by: tuple[tuple[int, ...], ...]  # for each fact: the hypotheses that derive it, by place
+    named: bool = False  # whether the user named the fact, and is asked which thing they mean
     gain: float = 0.0  # how much likelier the answer is expected to make it that the right hypothesis is chosen
 
     @property
@@ -221,7 +222,7 @@ class Questions:
             np.concatenate([found.derives, np.eye(len(some), dtype=bool)[:, unseen]], axis=1), self.slips
         )
         gain = chosen_right(shares, answers) - float(shares.max())
-        return Question(term, (), _mutual(shares, answers), tuple(some), (), gain)
+        return Question(term, (), _mutual(shares, answers), tuple(some), (), gain=gain)
 
     def _choice(
         self, shares: Floats, derives: NDArray[np.bool_], open_: Sequence[int], first: int
@@ -302,7 +303,7 @@ class Questions:
         by = tuple(tuple(np.flatnonzero(found.derives[:, i]).tolist()) for i in places)
         shares = np.array([one.share for one in some])
         gain = chosen_right(shares, answers_of(found.derives[:, places], SLIPS)) - float(shares.max())
-        return Question(term, tuple(found.facts[i] for i in places), bits, tuple(some), by, gain)
+        return Question(term, tuple(found.facts[i] for i in places), bits, tuple(some), by, gain=gain)
 
 
 def information(shares: Floats, derives: NDArray[np.bool_], slips: float = SLIPS) -> float:

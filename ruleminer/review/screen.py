@@ -108,6 +108,7 @@ def question_json(session: ReviewSession, question: Question) -> Json:
         "kind": kind_of_term(meant),
         "comment": next(iter(meant.comments), ""),
         "arity": arity(meant),
+        "named": question.named,
         "options": options,
         "information": question.information,
     }

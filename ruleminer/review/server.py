@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from ruleminer.errors import InputError, RuleminerError
-from ruleminer.problem.decisions import FACTS, KEEPING, Said, UserDecision
+from ruleminer.problem.decisions import FACTS, KEEPING, NAMED, Said, UserDecision
 from ruleminer.progress import Say
 from ruleminer.review.editor import check_rules, run_rules
 from ruleminer.review.naming import checked_fact
@@ -273,7 +273,8 @@ def _decided(session: ReviewSession, told: Json) -> Json:
             arguments = tuple(str(value) for value in fact)
             if not 1 <= len(arguments) <= 2 or not all(arguments):
                 raise InputError("a fact has one or two arguments")
-            lines.append(UserDecision(term, said, arguments, id=f"{_id(told)}-{number}"))
+            about = NAMED if said is Said.HOLDS and told.get("named") is True else ""
+            lines.append(UserDecision(term, said, arguments, about=about, id=f"{_id(told)}-{number}"))
     elif said in (*KEEPING, Said.REJECTED):
         checked = check_rules(str(told.get("text", "")), term, session.ontology, session.database.schema)
         if checked.problems and said is not Said.REJECTED:

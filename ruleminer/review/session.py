@@ -164,7 +164,8 @@ class ReviewSession:
         if choice is None:
             lines = [UserDecision(question.term, Said.FAILS, fact) for fact in question.facts]
         else:
-            lines = [UserDecision(question.term, Said.HOLDS, question.facts[choice])]
+            about = NAMED if question.named else ""
+            lines = [UserDecision(question.term, Said.HOLDS, question.facts[choice], about=about)]
         return self.say(*(replace(line, id=id_) for line, id_ in zip(lines, ids, strict=True)) if ids else lines)
 
     def named(self, term: str, fact: Fact, id_: str | None = None) -> tuple[Change, ...] | Question:
@@ -179,7 +180,7 @@ class ReviewSession:
                 return self.say(UserDecision(term, Said.HOLDS, next(iter(found)), about=NAMED, id=id_ or new_id()))
             facts = tuple(found)[:MOST_ROWS]
             some = tuple(Hypothesis(() if body is None else (body.of(term),), 0.0) for body in map(found.get, facts))
-            return Question(term, facts, 0.0, some, tuple((place,) for place in range(len(facts))))
+            return Question(term, facts, 0.0, some, tuple((place,) for place in range(len(facts))), named=True)
 
     def deriving(self, question: Question, place: int) -> list[Rule]:
         """The rules that derive one of a question's facts, those of what is most believed first."""

@@ -198,14 +198,14 @@ function answers() {
   if (!question) return [];
   const plain = option => option.fact.map(cell => cell.value);
   const all = question.options.map(plain);
-  const said = (word, facts) => () => decide({ term: question.term, said: word, facts });
+  const said = (word, facts) => () => decide({ term: question.term, said: word, facts, named: question.named });
   if (!all.length) {
     return [["I know none", said("no example known")], ["There is none here", said("no rule")]];
   }
   if (question.options.length === 1) {
     return [["It holds", said("holds", all), "main"], ["It does not hold", said("does not hold", all)], ["Cannot be told", said("cannot be told", all)]];
   }
-  if (question.meant) { // which of the things that are called so
+  if (question.named) { // which of the things that are called so
     return [...all.map((fact, place) => [ORDINALS[place], said("holds", [fact])]), ["None of them", () => load()]];
   }
   return [...all.map((fact, place) => [ORDINALS[place], said("holds", [fact])]),
@@ -224,7 +224,7 @@ function naming(question) {
     if (empty) { empty.focus(); return; }
     act(async () => {
       const answer = await ask("api/name", { id, focus: focusNow(), term: question.term, texts });
-      if (answer.choose) { shown.question = { ...answer.choose, meant: true }; drawQuestion(); return; }
+      if (answer.choose) { shown.question = answer.choose; drawQuestion(); return; }
       draw(answer.screen);
       tellChanges(answer.changes, "Noted.");
     });
@@ -253,8 +253,8 @@ function drawQuestion() {
     return;
   }
   const options = question.options.map((option, number) => el("li", { class: "option" }, buttons[number], el("div", {}, factNode(question.term, option.fact), behind(option.rows))));
-  place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, question.meant ? "Which of these do you mean?" : "Which of these holds?"), comment, el("ul", { class: "options" }, ...options), el("div", { class: "answers" }, ...buttons.slice(options.length)),
-    question.meant ? null : el("details", {}, el("summary", {}, "Another one holds"), naming(question))));
+  place.replaceChildren(el("div", { class: "card ask" }, lead, el("h2", {}, question.named ? "Which of these do you mean?" : "Which of these holds?"), comment, el("ul", { class: "options" }, ...options), el("div", { class: "answers" }, ...buttons.slice(options.length)),
+    question.named ? null : el("details", {}, el("summary", {}, "Another one holds"), naming(question))));
 }
 
 // The term
@@ -346,7 +346,7 @@ document.addEventListener("keydown", event => {
     a: accept, r: reject, e: edit, j: () => step(1), k: () => step(-1), u: () => undo(), q: follow,
     "?": () => $("keys").showModal(), "/": () => { document.body.classList.add("terms-open"); $("find").focus(); },
     y: () => { if (shown.question && shown.question.options.length === 1) answers()[0][1](); },
-    n: () => { const question = shown.question; if (question && question.options.length && !question.meant) answers().at(-2)[1](); },
+    n: () => { const question = shown.question; if (question && question.options.length && !question.named) answers().at(-2)[1](); },
     "=": () => { const form = document.querySelector(".naming"); if (form) { if (form.parentNode.open === false) form.parentNode.open = true; form.querySelector("input").focus(); } },
   };
   const number = /^[1-9]$/.test(event.key) ? answers()[Number(event.key) - 1] : null;

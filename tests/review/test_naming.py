@@ -1,0 +1,172 @@
+"""A fact that the user names: asked for where no row that is shown would tell as much, and read as examples are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from ruleminer.errors import InputError
+from ruleminer.problem.decisions import NAMED, Said, UserDecision, read_decisions
+from ruleminer.proposals.answers import Answers
+from ruleminer.proposals.draft import DraftRequest, draft_mapping
+from ruleminer.proposals.request import ProposeRequest
+from ruleminer.review.dialogue import converse
+from ruleminer.review.hypotheses import Hypothesis
+from ruleminer.review.naming import typed_fact
+from ruleminer.review.questions import NoQuestion, Question
+from ruleminer.review.session import ReviewSession, open_review
+from ruleminer.rules.body import Body
+from ruleminer.rules.parser import parse_rule
+
+TABLES = """
+CREATE TABLE kiln (id INTEGER PRIMARY KEY, label VARCHAR);
+CREATE TABLE glaze (id INTEGER PRIMARY KEY, label VARCHAR, since TIMESTAMP);
+CREATE TABLE pot (id INTEGER PRIMARY KEY, glaze INTEGER REFERENCES glaze(id), kiln INTEGER REFERENCES kiln(id));
+INSERT INTO kiln SELECT i, CASE WHEN i = 3 THEN 'twin' ELSE 'kiln ' || i END FROM range(1, 9) t(i);
+INSERT INTO glaze SELECT i, CASE WHEN i = 5 THEN 'twin' ELSE 'glaze, ' || i END,
+    TIMESTAMP '2021-01-01 00:00:00' + INTERVAL (i) DAY FROM range(1, 15) t(i);
+INSERT INTO pot SELECT i, 1 + i % 14, 1 + i % 8 FROM range(1, 41) t(i);
+"""
+VOCABULARY = """
+@prefix : <http://e/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Zorgle a owl:Class . :Pot a owl:Class .
+:blipped a owl:ObjectProperty . :zeit a owl:DatatypeProperty .
+"""  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pottery(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("pottery")
+    with duckdb.connect(str(folder / "pottery.duckdb")) as connection:
+        connection.execute(TABLES)
+    (folder / "v.ttl").write_text(VOCABULARY)
+    draft_mapping(DraftRequest(str(folder / "pottery.duckdb"), folder / "v.ttl", folder / "run"))
+    return folder / "run"
+
+
+@pytest.fixture
+def session(pottery: Path) -> Iterator[ReviewSession]:
+    (pottery / "decisions.csv").unlink(missing_ok=True)
+    with open_review(ProposeRequest(run=pottery)) as opened:
+        yield opened
+
+
+def test_it_is_asked_for_where_more_rules_are_believed_than_rows_can_be_shown(session: ReviewSession) -> None:
+    offered = [body.of("Zorgle") for body in session.network.offered("Zorgle")] if session.network else []
+    some = tuple(Hypothesis((rule,), 1.0 / len(offered)) for rule in offered)
+    shown = session.questions.about("Zorgle", some, frozenset())
+    open_ = session.questions.about("Zorgle", some, frozenset(), may_name=True)
+    assert shown is not None
+    assert open_ is not None
+    assert not shown.is_open
+    if open_.is_open:
+        assert open_.worth > shown.worth
+    few = some[:2]
+    question = session.questions.about("Zorgle", few, frozenset(), may_name=True)
+    assert question is not None
+    assert not question.is_open, "two rules are told apart by a row"
+
+
+def test_a_name_a_key_and_a_key_with_its_table_are_the_same_thing(session: ReviewSession) -> None:
+    for typed in ("kiln 4", "kiln:4", "kiln:kiln 4"):
+        changes = session.named("Zorgle", (typed,))
+        assert not isinstance(changes, Question)
+        line = session.said.last()
+        assert line is not None
+        assert (line.said, line.fact, line.about) == (Said.HOLDS, ("kiln:4",), NAMED)
+        assert session.rules["Zorgle"] == ("Zorgle(x) <- kiln(id: x)",)
+        session.undo()
+
+
+def test_what_several_things_are_called_is_asked_back(session: ReviewSession) -> None:
+    heard = session.named("Zorgle", ("twin",))
+    assert isinstance(heard, Question)
+    assert set(heard.facts) == {("kiln:3",), ("glaze:5",)}
+    assert not session.said.lines
+    bare = session.named("Zorgle", ("12",))
+    assert isinstance(bare, Question), "a key of glazes and of pots"
+    assert {fact[0].partition(":")[0] for fact in bare.facts} >= {"glaze", "pot"}
+    for place in range(len(bare.facts)):
+        assert session.deriving(bare, place), "with a row behind each"
+
+
+def test_what_is_nothing_here_is_refused_in_one_line(session: ReviewSession) -> None:
+    for typed in ("no such thing", "kiln:99"):
+        with pytest.raises(InputError) as told:
+            session.named("Zorgle", (typed,))
+        assert "\n" not in str(told.value)
+        assert typed in str(told.value)
+    with pytest.raises(InputError, match="two things"):
+        typed_fact("kiln:1", session.ontology.find("blipped"))
+    assert typed_fact('"glaze, 4"', session.ontology.find("Zorgle")) == ("glaze, 4",)
+    assert typed_fact("glaze, 4", session.ontology.find("Zorgle")) == ("glaze, 4",)
+    assert typed_fact('pot:1, "glaze, 4"', session.ontology.find("blipped")) == ("pot:1", "glaze, 4")
+    assert not session.said.lines
+
+
+def test_a_fact_that_no_rule_in_question_derives_is_searched_for(session: ReviewSession, pottery: Path) -> None:
+    """As `extract` would: the day of a timestamp."""
+    session.named("zeit", ("glaze:4", "2021-01-05"))
+    (rule,) = session.rules["zeit"]
+    assert "date(" in rule
+    assert "since" in rule
+    exported = {one.predicate: set(one.texts) for one in session.export().proposals.proposals if one.texts}
+    assert exported["zeit"] == {rule}, "and so does propose-mappings"
+    session.undo()
+    session.named("zeit", ("glaze:4", "1850-01-01"))
+    assert "zeit" not in session.rules, "what nothing derives has no rule"
+    assert any("derived by no rule" in note for note in session.applied.notes)
+
+
+def test_a_fact_that_was_named_outweighs_what_is_believed_of_nothing() -> None:
+    one = Body(parse_rule("P(x) <- a(id: x)"))
+    shown = Answers(np.array([True]), {one: np.array([True])})
+    named = Answers(np.array([True]), {one: np.array([True])}, named=np.array([True]))
+    assert named.log_likelihood([one])[1] == shown.log_likelihood([one])[1]
+    assert named.log_likelihood([one])[0] < shown.log_likelihood([one])[0] - 3.0
+
+
+def test_who_knows_none_is_not_asked_again(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = Question("Zorgle", (), 1.0, session.hypotheses("Zorgle"), ())
+    session.cannot_tell(question)
+    assert session.said.unnamed == {"Zorgle"}
+    assert read_decisions(session.run.decisions).unnamed == {"Zorgle"}
+    while isinstance(found := session.question("Zorgle", worth=0.001), Question):
+        assert not found.is_open
+        session.cannot_tell(found)
+    assert isinstance(found, NoQuestion)
+
+
+def test_in_the_terminal_a_fact_is_typed_and_asked_back(
+    session: ReviewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Question("Zorgle", (), 1.0, session.hypotheses("Zorgle"), ())
+    monkeypatch.setattr(session, "question", lambda: asked)
+    told: list[str] = []
+    left = iter(["y z", "twin", "0", "= twin", "7", "2", None])
+    prompts: list[str] = []
+
+    def ask(prompt: str) -> str | None:
+        prompts.append(prompt.strip())
+        return next(left)
+
+    ended = converse(session, ask, told.append, most=1)
+    assert ended.asked == 1
+    assert any(line.startswith("1. Can you name one: Zorgle(…)?") for line in told)
+    assert any("y z" in line for line in told)
+    assert sum("Which of these do you mean?" in line for line in told) == 2
+    (line,) = session.said.lines
+    assert (line.said, line.about) == (Said.HOLDS, NAMED)
+    assert line.fact in {("kiln:3",), ("glaze:5",)}
+    assert prompts[0] == "[a fact, ?, a, r, -, u, q]"
+
+
+def test_a_line_of_a_fact_that_was_named_is_read_again(session: ReviewSession) -> None:
+    session.say(UserDecision("Zorgle", Said.HOLDS, ("kiln:4",), about=NAMED), UserDecision("Pot", Said.NONE_KNOWN))
+    again = read_decisions(session.run.decisions)
+    assert again.named == {"Zorgle": frozenset({("kiln:4",)})}
+    assert [line.told for line in again.lines] == ["Zorgle(kiln:4) holds", "Pot: no example known"]
