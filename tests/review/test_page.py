@@ -16,8 +16,9 @@ from selenium.webdriver.remote.webdriver import WebDriver
 
 from ruleminer import demo
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
-from ruleminer.problem.decisions import Said, read_decisions
+from ruleminer.problem.decisions import NAMED, Said, read_decisions
 from ruleminer.proposals.request import ProposeRequest
+from ruleminer.review.questions import Question
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.run import Run
 from ruleminer.scenarios.generate import generate_scenario
@@ -81,6 +82,37 @@ def test_questions_by_keyboard_undo_and_reload(in_doubt: ReviewSession, browser:
         assert browser.get_log("browser") == []
         sites = {url.split("/")[2] for url in requested(browser) if url.startswith(("http", "ws"))}
         assert sites == {f"127.0.0.1:{server.port}"}, "nothing is asked of anybody else"
+
+
+def test_a_fact_is_named_by_keyboard_and_asked_back_which_thing_is_meant(
+    in_doubt: ReviewSession, browser: WebDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = in_doubt.hypotheses("Author")
+    open_ = Question("Author", (), 2.0, some, ())
+    monkeypatch.setattr(in_doubt, "question", lambda focus=None: open_)
+    with served(in_doubt) as server:
+        browser.get(server.address)
+        ready(browser)
+        assert "Can you name one Author?" in asked(browser)
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 1280
+        press(browser, "=")
+        one(browser, ".naming input").send_keys("no such thing", Keys.ENTER)
+        until(lambda: "no such thing" in text(browser, "#toasts"), "why not")
+        ready(browser)
+        assert not in_doubt.said.lines
+        one(browser, ".naming input").clear()
+        one(browser, ".naming input").send_keys("1", Keys.ENTER)
+        until(lambda: "Which of these do you mean?" in asked(browser), "which thing of that key")
+        assert not in_doubt.said.lines
+        ready(browser)
+        press(browser, "1")
+        until(lambda: in_doubt.said.lines, "the fact on disk")
+        ready(browser)
+        (line,) = in_doubt.said.lines
+        assert (line.term, line.said, line.about) == ("Author", Said.HOLDS, NAMED)
+        press(browser, "1")
+        until(lambda: in_doubt.said.unnamed == {"Author"}, "that no other is known")
+        assert [one for one in browser.get_log("browser") if "400" not in one["message"]] == []
 
 
 def test_a_term_is_accepted_rejected_and_said_to_have_no_rule(in_doubt: ReviewSession, browser: WebDriver) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from ruleminer.errors import InputError
-from ruleminer.problem.decisions import Said, read_decisions
+from ruleminer.problem.decisions import NAMED, Said, read_decisions
 from ruleminer.review.server import ReviewServer
 from ruleminer.review.session import ReviewSession
+from ruleminer.rules.body import Body
 from tests.review.browser import served
 
 
@@ -227,3 +228,26 @@ def test_facts_that_are_no_lists_are_refused(client: Client) -> None:
 def test_what_is_no_address_is_refused(client: Client) -> None:
     assert client.ask("GET", "http://[")[0] == 400
     assert client.ask("POST", "http://[", {})[0] == 400
+
+
+def test_a_fact_that_is_named_is_written_once_and_nonsense_is_refused(client: Client, server: ReviewServer) -> None:
+    known = server.session.sample(server.session.decisions["Book"].rules, 1)[0][0]
+    table = server.session.derivations.texts.written(Body(server.session.decisions["Book"].rules[0]), (known,))[0]
+    told = {"id": "named-it-once", "term": "Book", "texts": [table]}
+    for _ in range(2):
+        status, _, text = client.ask("POST", "/api/name", told)
+        assert status == 200, text
+    assert [(line.said, line.fact, line.about) for line in server.session.said.lines] == [(Said.HOLDS, (table,), NAMED)]
+    for wrong in (
+        {"term": "Book", "texts": "x"},
+        {"term": "Book", "texts": []},
+        {"term": "Book", "texts": ["", "a"]},
+        {"term": "Book", "texts": ["<script>no such book</script>"]},
+        {"term": "NoSuchTerm", "texts": ["1"]},
+        {"texts": ["1"]},
+        {"term": "Book", "texts": [table], "id": "?"},
+    ):
+        status, _, text = client.ask("POST", "/api/name", {"id": "another-name", **wrong})
+        assert status == 400, text
+        assert json.loads(text)["problem"]
+    assert len(server.session.said.lines) == 1
