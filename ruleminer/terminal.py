@@ -410,16 +410,24 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
     return (query.name, query.target or "", *counts, query.error or shown(query.missing), shown(query.extra))
 
 
+_OTHERWISE = {
+    "coverage": "by counting examples",
+    "evidence": "by examples and names",
+    "neural": "by the trained model",
+    "joint": "by the network",
+}
+
+
 def proposal_tables(proposals: Proposals) -> list[RichTable]:
     """The proposed rules with their evidence, those that need a look first; what no term has is no column."""
     rows = []
     for one in sorted(proposals.proposed, key=lambda p: p.certainty or 0.0):
-        rivals = [choice.ranker for choice in one.choices if not one.agrees(choice)]
+        rivals = [_OTHERWISE.get(choice.ranker, choice.ranker) for choice in one.choices if not one.agrees(choice)]
         rows.append(
             (one.predicate, _rules_text(one), _share(one.certainty), f"{one.derived}/{one.positives}",
              one.denied or None, one.derives, ", ".join(rivals))
         )  # fmt: skip
-    headings = ("predicate", "rule", "sure", "examples", "negatives", "derives", "other choice of")
+    headings = ("predicate", "rule", "sure", "examples", "negatives", "derives", "chosen otherwise")
     tables = [_filled_table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
     for title, some in (

@@ -55,7 +55,7 @@ def test_the_table_of_proposals_fits(width: int, monkeypatch: pytest.MonkeyPatch
     lines = drawn.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert all(line[-1] in "┓┃┩│┘" for line in lines[1:]), "no border is cut off"
-    assert ("other choice of" in drawn.getvalue()) <= (width > 80)
+    assert ("chosen otherwise" in drawn.getvalue()) <= (width > 80)
 
 
 def test_a_review_keeps_the_scenario_that_proposals_were_checked_against(tmp_path: Path) -> None:
