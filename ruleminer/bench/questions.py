@@ -156,13 +156,13 @@ class Review:
         self.lines += [UserDecision(question.term, said, fact, when="") for fact in facts]
 
     def _named(self, question: Question) -> Fact:
-        """Any true fact of a term; by a slip a fact that is none, of another term if that is all that there is."""
+        """Any true fact of a term, none with an empty text if there is another; by a slip one of some other term."""
         truth = self.world.truth
         own = truth[question.term]
         if self.dice.random() < self.slips:
             wrong = {fact for some in truth.values() for fact in some if len(fact) == len(next(iter(own)))} - own
             return self.dice.choice(sorted(wrong or own))
-        return self.dice.choice(sorted(own))
+        return self.dice.choice(sorted(filter(all, own)) or sorted(own))
 
 
 def information(review: Review) -> Question | None:

@@ -17,7 +17,7 @@ from ruleminer.problem.ontology import arity
 from ruleminer.progress import Say
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import names_of, rows_behind, told_fact
+from ruleminer.review.rows import names_of, rows_shown, told_fact
 from ruleminer.review.session import Change, ReviewSession
 
 Ask = Callable[[str], str | None]
@@ -96,7 +96,7 @@ def _told_fact(session: ReviewSession, question: Question, place: int) -> tuple[
     fact, rules = question.facts[place], session.deriving(question, place)
     told = told_fact(question.term, fact, names_of([fact], rules, session.derivations, session.structure))
     rows = []
-    for row in rows_behind(rules[0], fact, session.derivations) if rules else ():
+    for row in rows_shown(rules, fact, session.derivations):
         cells = ", ".join(f"{name}: {_short(value)}" for name, value in row.cells if value is not None)
         rows.append(f"        {row.table}  {cells}")
     return told, rows

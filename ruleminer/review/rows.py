@@ -75,6 +75,21 @@ def rows_behind(rule: Rule, fact: Fact, derivations: Derivations) -> tuple[Row, 
     return tuple(rows)
 
 
+def rows_shown(rules: Sequence[Rule], fact: Fact, derivations: Derivations) -> tuple[Row, ...]:
+    """The rows behind a fact by one of the rules that derive it, the row of the thing that it is about among them.
+
+    A rule may take a customer from their orders: people know the customer by the row of their own.
+    """
+    told = derivations.texts.told(fact[0])
+    own = told[0].table if told is not None else None
+    best = min(rules, key=lambda rule: own not in {atom.table for atom in rule.body}, default=None)
+    rows = rows_behind(best, fact, derivations) if best is not None else ()
+    if told is None or any(row.table == own for row in rows):
+        return rows
+    itself = Rule("_", (_X,), (Atom(told[0].table, ((told[0].column, _X),)),))
+    return (*rows_behind(itself, (told[1],), derivations), *rows)
+
+
 def _shown_columns(atom: Atom, derivations: Derivations) -> list[Column]:
     """The columns that the rule names, and as many others as there is room for, in the table's order."""
     columns = derivations.database.schema.table(atom.table).columns

@@ -20,7 +20,7 @@ from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.term_proposals import is_shown
 from ruleminer.review.hypotheses import entropy
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import Row, names_of, rows_behind
+from ruleminer.review.rows import Row, names_of, rows_shown
 from ruleminer.review.session import Change, ReviewSession
 from ruleminer.review.words import rule_words
 from ruleminer.rules.export.r2rml import r2rml_text
@@ -99,7 +99,7 @@ def question_json(session: ReviewSession, question: Question) -> Json:
     for place, fact in enumerate(question.facts):
         rules = session.deriving(question, place)
         called = names_of([fact], rules, session.derivations, session.structure)
-        rows = rows_behind(rules[0], fact, session.derivations) if rules else ()
+        rows = rows_shown(rules, fact, session.derivations)
         shares = sum(question.hypotheses[number].share for number in question.derived_by[place])
         options.append({"fact": _fact(fact, called), "rows": [_row(row) for row in rows], "share": shares})
     meant = session.ontology.find(question.term)

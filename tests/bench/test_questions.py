@@ -10,7 +10,7 @@ import pytest
 from ruleminer.bench.questions import _CHOOSERS, BENCH, SLIPS, Curve, Review, World, curves_of, world_of
 from ruleminer.bench.runner import run_bench
 from ruleminer.bench.units import BenchOptions
-from ruleminer.problem.decisions import Said
+from ruleminer.problem.decisions import NAMED, Said
 from ruleminer.problem.ontology import read_ontology
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.measure import Measure
@@ -102,3 +102,19 @@ def test_the_bench_runs_and_draws(tmp_path: Path) -> None:
         tmp_path.rglob("questions.png")
     )
     assert BENCH.tables(result.records)[0].rows
+
+
+def test_asked_to_name_a_fact_the_oracle_names_a_true_one_or_by_a_slip_another() -> None:
+    truth = {**TRUTH, "title": frozenset({("1", ""), ("2", "Paper 2")})}
+    world = World(None, Derivations.__new__(Derivations), truth)  # type: ignore[arg-type]
+    review = Review.__new__(Review)
+    review.world, review.dice, review.slips, review.lines = world, random.Random(0), 0.0, []
+    review.answer(Question("Paper", (), 0.0, (), ()))
+    review.answer(Question("title", (), 0.0, (), ()))
+    review.slips = 1.0
+    review.answer(Question("Paper", (), 0.0, (), ()))
+    right, filled, wrong = review.lines
+    assert (right.said, right.about) == (Said.HOLDS, NAMED)
+    assert right.fact in TRUTH["Paper"]
+    assert filled.fact == ("2", "Paper 2")
+    assert wrong.fact not in TRUTH["Paper"]

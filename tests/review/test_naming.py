@@ -18,6 +18,7 @@ from ruleminer.review.dialogue import converse
 from ruleminer.review.hypotheses import Hypothesis
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
+from ruleminer.review.rows import rows_shown
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
@@ -170,3 +171,13 @@ def test_a_line_of_a_fact_that_was_named_is_read_again(session: ReviewSession) -
     again = read_decisions(session.run.decisions)
     assert again.named == {"Zorgle": frozenset({("kiln:4",)})}
     assert [line.told for line in again.lines] == ["Zorgle(kiln:4) holds", "Pot: no example known"]
+
+
+def test_the_row_of_the_thing_itself_is_shown_whatever_rule_derives_the_fact(session: ReviewSession) -> None:
+    of_pots = parse_rule("Zorgle(x) <- pot(kiln: x)")
+    rows = rows_shown([of_pots], ("kiln:3",), session.derivations)
+    assert [row.table for row in rows] == ["kiln", "pot"]
+    assert dict(rows[0].cells) == {"id": "3", "label": "twin"}
+    of_kilns = parse_rule("Zorgle(x) <- kiln(id: x)")
+    assert [row.table for row in rows_shown([of_pots, of_kilns], ("kiln:3",), session.derivations)] == ["kiln"]
+    assert rows_shown([], ("3",), session.derivations) == ()
