@@ -37,8 +37,9 @@ class Hypothesis:
 def hypotheses_of(decision: Decision, tempered: bool = False) -> tuple[Hypothesis, ...]:
     """The hypotheses of a term, the most believed first; their shares add up to 1. One, if the user keeps its rules.
 
-    With `tempered`, a network that believes that the database has nothing of the term is half believed: it learnt from
-    databases that we made, in which things go by fewer names than in a user's.
+    With `tempered`, the network is not believed all that it says before the user has said anything: it learnt from
+    databases that we made, in which things go by fewer names than in a user's. That the database has nothing of the
+    term is half believed, and what is against its best rule counts for more.
     """
     if decision.word:
         return (Hypothesis(decision.rules, 1.0),)
@@ -85,8 +86,18 @@ def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
             for place, one in enumerate(some)
             if place != best[number]
         ]
+    if tempered and not len(decision.beliefs[0].answers.holds):
+        found = [found[0], *_louder(found[1:])]
     found = sorted(found, key=lambda one: -one.share)[:MOST]
     return _whole([one for one in _whole(found) if one.share >= _LEAST])
+
+
+def _louder(others: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """What is against the best hypothesis, whose share is 1, tempered: together, and one beside the other."""
+    each = [one.share**_TEMPERED for one in others]
+    whole, together = sum(each) or 1.0, sum(one.share for one in others)
+    together = max(together, together**_TEMPERED)
+    return [Hypothesis(one.rules, together * share / whole) for one, share in zip(others, each, strict=True)]
 
 
 def _unknown(decision: Decision) -> tuple[Hypothesis, ...]:
