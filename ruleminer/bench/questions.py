@@ -126,7 +126,8 @@ class Review:
         """The facts that were asked."""
         found: dict[str, set[Fact]] = defaultdict(set)
         for line in self.lines:
-            found[line.term].add(line.fact)
+            if line.fact:
+                found[line.term].add(line.fact)
         return found
 
     def exact(self) -> set[str]:
@@ -145,7 +146,9 @@ class Review:
     def answer(self, question: Question) -> None:
         """What the oracle says, right or by a slip; asked for a fact, it names any."""
         if question.is_open:
-            self.lines.append(UserDecision(question.term, Said.HOLDS, self._named(question), about=NAMED, when=""))
+            fact = self._named(question.term)
+            said = Said.NONE_KNOWN if fact is None else Said.HOLDS
+            self.lines.append(UserDecision(question.term, said, fact or (), about=NAMED, when=""))
             return
         right = next((n for n, fact in enumerate(question.facts) if self.world.holds(question.term, fact)), None)
         if self.dice.random() < self.slips:
@@ -155,14 +158,15 @@ class Review:
         said = Said.FAILS if right is None else Said.HOLDS
         self.lines += [UserDecision(question.term, said, fact, when="") for fact in facts]
 
-    def _named(self, question: Question) -> Fact:
-        """Any true fact of a term, none with an empty text if there is another; by a slip one of some other term."""
+    def _named(self, term: str) -> Fact | None:
+        """Any true fact of a term, by a slip one of another; nobody names an empty text."""
         truth = self.world.truth
-        own = truth[question.term]
+        own = truth[term]
         if self.dice.random() < self.slips:
             wrong = {fact for some in truth.values() for fact in some if len(fact) == len(next(iter(own)))} - own
             return self.dice.choice(sorted(wrong or own))
-        return self.dice.choice(sorted(filter(all, own)) or sorted(own))
+        filled = sorted(filter(all, own))
+        return self.dice.choice(filled) if filled else None
 
 
 def information(review: Review) -> Question | None:

@@ -111,9 +111,12 @@ def test_asked_to_name_a_fact_the_oracle_names_a_true_one_or_by_a_slip_another()
     review.world, review.dice, review.slips, review.lines = world, random.Random(0), 0.0, []
     review.answer(Question("Paper", (), 0.0, (), ()))
     review.answer(Question("title", (), 0.0, (), ()))
+    world.truth["title"] = frozenset({("1", "")})  # type: ignore[index]
+    review.answer(Question("title", (), 0.0, (), ()))
     review.slips = 1.0
     review.answer(Question("Paper", (), 0.0, (), ()))
-    right, filled, wrong = review.lines
+    right, filled, none, wrong = review.lines
+    assert none.said is Said.NONE_KNOWN
     assert (right.said, right.about) == (Said.HOLDS, NAMED)
     assert right.fact in TRUTH["Paper"]
     assert filled.fact == ("2", "Paper 2")
