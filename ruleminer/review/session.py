@@ -160,7 +160,9 @@ class ReviewSession:
         return decision.drafted and decision.posterior >= self.request.min_confidence
 
     def answer(self, question: Question, choice: int | None, ids: Sequence[str] = ()) -> tuple[Change, ...]:
-        """Answer a question: the place of the fact that holds, or None if none of them does."""
+        """Answer a question: the place of the fact that holds, or None if none of them does, or none is known."""
+        if question.is_open:
+            return self.cannot_tell(question)
         if choice is None:
             lines = [UserDecision(question.term, Said.FAILS, fact) for fact in question.facts]
         else:

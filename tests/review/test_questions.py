@@ -102,7 +102,7 @@ def test_the_question_is_the_best_of_all_facts_that_could_be_asked_of_its_term(p
     with open_review(ProposeRequest(run=people)) as session:
         for term in session.decisions:
             question = session.question(term)
-            if isinstance(question, NoQuestion) or question.is_choice:
+            if isinstance(question, NoQuestion) or question.is_choice or question.is_open:
                 continue
             every = facts_of(session, question)
             shares = np.array([one.share for one in question.hypotheses])
