@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def extract(
             structure = learn_structure(database, draw=options.draw, progress=progress)
     entities = read_entities(examples, structure, database, ontology, lines)
     places = _lines_as_read(examples, entities.facts, lines)
-    examples = entities.facts
+    examples, entities = entities.facts, replace(entities, facts=entities.facts.schema.empty_table())
     contradictory = contradictions(examples)
     catalog = catalog_of(structure, None if options.exhaustive else COMMON_ROWS)
     plan = _plan(database, structure.to_json(), examples, templates, options, ontology, entities.compound)
@@ -162,7 +162,7 @@ def extract(
                     )
                     load_facts(work, with_readings(facts, entities.others))
                     progress("facts", "", 1, 1)
-            del examples
+            del examples  # there may be millions; whoever called us may have let go of them, too
             with _step(work, "rows", times) as todo:
                 if todo:
                     with _room_for_rows(work, options):

@@ -93,18 +93,21 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
         facts = examples.facts
         if recipe and recipe.predicates:
             facts = facts.filter(pc.is_in(facts["predicate"], value_set=pa.array(recipe.predicates)))
+        origin, lines = provenance(examples, request.scenario, recipe), examples.lines
         wishes = read_links(request.links, database.schema) if request.links else None
         structure = learn_structure(database, wishes, discover=recipe is None, draw=options.draw, progress=progress)
+        handed_over = [facts]  # there may be millions, and of most nothing is needed when some have been chosen
+        del facts, examples
         return extract(
             database,
-            facts,
+            handed_over.pop(),
             templates,
             request.out,
             options,
             structure=structure,
             ontology=ontology,
-            provenance=provenance(examples, request.scenario, recipe),
-            lines=examples.lines,
+            provenance=origin,
+            lines=lines,
             force=request.force,
             progress=progress,
         )
