@@ -206,6 +206,11 @@ class Ontology:
         above = {other, *self.ancestors(other)}
         return any(not above.isdisjoint(term.disjoint) for term in self._with_ancestors(iri))
 
+    @cached_property
+    def tells_classes_apart(self) -> bool:
+        """Whether any two classes are declared disjoint at all."""
+        return any(term.disjoint for term in self.classes)
+
     def domains(self, iri: str) -> tuple[str, ...]:
         """The classes at a property's first end, of which one holds: its own, else those that its relatives tell.
 

@@ -9,7 +9,7 @@ whose inverse has examples of its own, none of which asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -57,6 +57,10 @@ class Misplaced:
     structure: Structure
 
     @cached_property
+    def _known(self) -> dict[tuple[str, ...], set[Place]]:
+        return {}
+
+    @cached_property
     def _homes(self) -> dict[str, Place]:
         """The spaces of the best rules of classes."""
         terms = {name: self.ontology.find(name) for name in self.best}
@@ -71,24 +75,23 @@ class Misplaced:
         """Which rules of a term's pool these are; those that begin no worse than its best rule are none."""
         pool, term = self.measured[name].pool, self.ontology.find(name)
         found = self._of_inverse(name, term)
-        for place, declared in enumerate(_ends(term)):
+        for place, declared in enumerate(_ends(term) if self.ontology.tells_classes_apart else ()):
             own = space_of(self.best[name].of(name), place, self.structure)
             foreign = {home for home in self._foreign(declared) if home != own}
             if foreign:
                 found |= np.array([space_of(rule, place, self.structure) in foreign for rule in pool.rules], bool)
         return found
 
-    def _foreign(self, declared: Sequence[str]) -> set[Place]:
+    def _foreign(self, declared: tuple[str, ...]) -> set[Place]:
         """The spaces of classes that are disjoint from all that an end may be, and of none that it may be."""
         if not declared:
             return set()
-        apart = {
-            iri: all(self.ontology.are_disjoint(iri, one) or self.ontology.are_disjoint(one, iri) for one in declared)
-            for iri in self._homes
-        }
-        return {self._homes[iri] for iri, yes in apart.items() if yes} - {
-            self._homes[iri] for iri, yes in apart.items() if not yes
-        }
+        if declared not in self._known:
+            sides: tuple[set[Place], set[Place]] = set(), set()
+            for iri, home in self._homes.items():
+                sides[all(self.ontology.are_disjoint(iri, one) for one in declared)].add(home)
+            self._known[declared] = sides[True] - sides[False]
+        return self._known[declared]
 
     def _of_inverse(self, name: str, term: OntologyTerm) -> NDArray[np.bool_]:
         """The rules other than the best that no example of the inverse asks for, if its best is the same turned."""
@@ -115,7 +118,7 @@ class Misplaced:
         return nothing
 
 
-def _ends(term: OntologyTerm) -> tuple[Sequence[str], ...]:
+def _ends(term: OntologyTerm) -> tuple[tuple[str, ...], ...]:
     return ((term.iri,),) if isinstance(term, OntologyClass) else (term.domains, term.ranges)
 
 

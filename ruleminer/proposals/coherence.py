@@ -93,6 +93,8 @@ def _fits(ontology: Ontology, properties: Sequence[str], classes: Sequence[str])
 
 def _apart(classes: Mapping[str, Measured], ontology: Ontology) -> dict[str, list[str]]:
     """Of each class: those declared disjoint from it that have an example of the same key, its space not told."""
+    if not ontology.tells_classes_apart:
+        return {}
     bare = {
         name: {
             fact
@@ -102,7 +104,7 @@ def _apart(classes: Mapping[str, Measured], ontology: Ontology) -> dict[str, lis
         for name, one in classes.items()
     }
     found: dict[str, list[str]] = {}
-    for one, other in permutations(sorted(bare), 2):
+    for one, other in permutations(sorted(name for name, facts in bare.items() if facts), 2):
         if bare[one] & bare[other] and ontology.are_disjoint(ontology.find(one).iri, ontology.find(other).iri):
             found.setdefault(one, []).append(other)
     return found
