@@ -15,7 +15,7 @@ from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.review.dialogue import converse
-from ruleminer.review.hypotheses import Hypothesis
+from ruleminer.review.hypotheses import Hypothesis, hypotheses_of
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import rows_shown
@@ -181,3 +181,12 @@ def test_the_row_of_the_thing_itself_is_shown_whatever_rule_derives_the_fact(ses
     of_kilns = parse_rule("Zorgle(x) <- kiln(id: x)")
     assert [row.table for row in rows_shown([of_pots, of_kilns], ("kiln:3",), session.derivations)] == ["kiln"]
     assert rows_shown([], ("3",), session.derivations) == ()
+
+
+def test_what_the_network_is_sure_of_is_doubted_until_something_was_said(session: ReviewSession) -> None:
+    sure, doubted = (hypotheses_of(session.decisions["Pot"], tempered) for tempered in (False, True))
+    assert sure[0].rules == doubted[0].rules
+    assert 0.3 < doubted[0].share < sure[0].share
+    session.say(UserDecision("Pot", Said.HOLDS, ("pot:1",)))
+    heard = session.decisions["Pot"]
+    assert hypotheses_of(heard, tempered=True) == hypotheses_of(heard)
