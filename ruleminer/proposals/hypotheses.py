@@ -24,7 +24,7 @@ from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features
 from ruleminer.proposals.relations import relations
 from ruleminer.proposals.rule_length import RuleLength
 from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
-from ruleminer.proposals.structure_rules import shapes_of
+from ruleminer.proposals.structure_rules import Shapes, shapes_of
 from ruleminer.proposals.telling import Telling
 from ruleminer.proposals.turned_rules import turned_round
 from ruleminer.proposals.value_looks import LOOKS, looks_of
@@ -107,15 +107,18 @@ class World:
             if len(link.columns) > 1
         }
         self.rows = sum(table.rows for table in self.structure.profile.tables.values())
-        offered = shapes_of(self.structure)
-        self.telling = Telling(offered, derivations)
-        self.shapes = self.telling.kept(offered)
+        self.shapes: Shapes = shapes_of(self.structure)
         self.looks = looks_of(self.structure, derivations.database)
         self._bodies: _Bodies | None = None
         self._pairs: tuple[object, list[_Pair]] | None = None
         self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
         self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
+
+    @cached_property
+    def telling(self) -> Telling:
+        """Which columns tell which others of their rows, in tables whose rows no one column names."""
+        return Telling(self.shapes, self.derivations)
 
     def known(self, bodies: Sequence[Body]) -> _Bodies:
         """What is known of some rules; asked again for the same ones, it is told from memory."""
@@ -283,18 +286,9 @@ def _role(rule: Rule, argument: Variable, world: World) -> tuple[float, float, f
     """Whether an argument is a key, a link that is none, or a plain column."""
     places = rule.places_of(argument)
     spelled = rule.definition_of(argument) is not None and len(rule.variables_of(argument)) != 1
-    if spelled or any(place in world.keys for place in places) or _owns(rule, argument, world):
+    if spelled or any(place in world.keys for place in places):
         return 1.0, 0.0, 0.0
     return (0.0, 1.0, 0.0) if any(place in world.links for place in places) else (0.0, 0.0, 1.0)
-
-
-def _owns(rule: Rule, argument: Variable, world: World) -> bool:
-    """Whether its rows repeat what the subject tells: of that it is the key."""
-    if argument != rule.arguments[0] or len(rule.body) > 1 or rule.definitions:
-        return False
-    (place,) = rule.places_of(argument)
-    said = [end.column for end in rule.places_of(rule.arguments[1])] if len(rule.arguments) == 2 else None
-    return world.telling.owns(place) if said is None else all(world.telling.tells_surely(place, one) for one in said)
 
 
 def _told(rule: Rule, world: World, value: Place | None) -> tuple[float, float, float]:

@@ -96,15 +96,18 @@ def _write(quads: Iterable[Quad], reasoner: Reasoner, facts: _Loading, conclusio
     # Most properties of an entity say the same about its class: what was just written is not written again.
     said: dict[str, None] = {}  # in the order in which they came: what is shown of a result is the same each time
     concluded: dict[Triple, None] = {}
+    size = 0
     for subject, predicate, value, _ in quads:
         line = f"{subject} {predicate} {value} .\n"
         if line in said:
             continue
         said[line] = None
+        size += len(line)
         if reasoner.concludes(predicate, value):
             concluded.update(dict.fromkeys(reasoner.consequences(subject, predicate, value)))
-        if len(said) + len(concluded) > _REMEMBERED:
+        if len(said) + len(concluded) > _REMEMBERED or size > _CHUNK:
             _flush(said, concluded, facts, conclusions)
+            size = 0
     _flush(said, concluded, facts, conclusions)
 
 

@@ -45,6 +45,23 @@ def test_alarms_do_not_wait_for_each_other() -> None:
     assert second.wait(LONG)
 
 
+def test_alarms_ring_where_no_thread_can_be_started_and_whatever_they_raise(monkeypatch: pytest.MonkeyPatch) -> None:
+    alarms, rang, started = Alarms(), threading.Event(), threading.Thread.start
+
+    def start(thread: threading.Thread) -> None:
+        if thread.name != "alarms":
+            raise RuntimeError("can't start new thread")
+        started(thread)
+
+    def fails() -> None:
+        raise OSError("no connection")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    alarms.set(0.01, fails)
+    alarms.set(0.02, rang.set)
+    assert rang.wait(LONG)
+
+
 FORKED = """
 import os, sys, threading
 from ruleminer.sources.engines.alarms import ALARMS

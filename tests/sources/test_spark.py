@@ -420,6 +420,19 @@ def test_files_are_read_once(shop: Path) -> None:
             list(database.rows(asked[0]))
 
 
+def test_nobody_gets_what_a_file_held_before(shop: Path) -> None:
+    lake = shop / "lake"
+    asked = "SELECT count(*) FROM customer"
+    with open_database(spark_url(lake)) as first:
+        assert list(first.rows(asked)) == [(12,)]
+        duckdb.sql("SELECT range::INTEGER AS id FROM range(20)").write_parquet(str(shop / "new.parquet"))
+        (shop / "new.parquet").replace(lake / "customer.parquet")
+        for url in (spark_url(lake), f"{spark_url(lake)}&keep=no"):
+            with open_database(url) as other:
+                assert list(other.rows(asked)) == [(20,)]
+        assert list(first.rows(asked)) == [(12,)]
+
+
 def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
     files = {name: tmp_path / name for name in "abc"}
     for size, file in zip((30, 10, 20), files.values(), strict=True):

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 
 
@@ -49,7 +50,15 @@ class Alarms:
                     continue
                 rings = [self._waiting.pop(number)[1] for number in due]
             for ring in rings:  # to interrupt a server may take long, and others must not wait for it
-                threading.Thread(target=ring, daemon=True).start()
+                try:
+                    threading.Thread(target=_ring, args=(ring,), daemon=True).start()
+                except RuntimeError:  # there may be no more threads: later is better than never
+                    _ring(ring)
+
+
+def _ring(ring: Callable[[], object]) -> None:
+    with suppress(Exception):  # who waits for the statement is told what became of it
+        ring()
 
 
 ALARMS = Alarms()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import reduce
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,11 +25,18 @@ _READINGS = {  # of a column of CSV, in the order in which they are tried, with 
 }
 
 
+_OPENED = count()
+
+
 def make_view(session: SparkSession, kind: str, files: list[Path], name: str) -> DataFrame:
-    """Let a name stand for what some files hold."""
+    """Let a name stand for what some files hold.
+
+    Sessions of a process share what Spark keeps of equal plans, by the files' names: an option that nothing reads
+    makes each plan our own, so that nobody gets what a file held when another session read it.
+    """
     places = [_GLOBBED.sub(r"\\\1", str(file.resolve())) for file in files]
     # Sub-folders called column=value are no columns to the other engines, either.
-    reader = session.read.option("recursiveFileLookup", "true")
+    reader = session.read.option("recursiveFileLookup", "true").option("ruleminer.opened", next(_OPENED))
     if kind == "parquet":
         frame = reader.option("mergeSchema", "true").parquet(*places)
     else:
