@@ -29,7 +29,8 @@ from ruleminer.errors import NoteWarning, printable
 __all__ = ["app", "exporting", "initialising", "main", "materialising", "pretraining", "review", "validating"]
 
 _INTERRUPTED = (
-    "interrupted; extract, draft, propose-mappings and bench go on when they are run again, train with --resume\n"
+    "interrupted; extract, draft, propose-mappings, review and bench go on when they are run again, "
+    "train with --resume\n"
 )
 
 app.add_typer(scenarios.app, name="scenario")

@@ -2,7 +2,8 @@
 
 CSV has the header `predicate,arg1[,arg2]`, and optionally `kind1`, `kind2` and `label` (or `positive`): positive
 or negative, 1 or 0, true or false, + or -. Without a label, or with an empty one, a fact is positive. Blanks around a
-cell are no part of it, but for an argument whose kind is given as text. The decisions of a review (`decisions.py`) are
+cell are no part of it, but for an argument whose kind is given as text. `Y` and `no` are true and false where the
+ontology says that a property is. The decisions of a review (`decisions.py`) are
 examples, too.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from ruleminer.problem.fact_tables import (
     refuse,
     table_facts,
     table_of,
+    with_truth,
 )
 from ruleminer.problem.facts import Fact, FactKey, fact_table, united
 from ruleminer.problem.ontology import Ontology, OntologyTerm, arity
@@ -137,7 +139,8 @@ def _csv_facts(path: Path, ontology: Ontology) -> Iterator[tuple[int, Fact]]:
                 terms[name] = ontology.find(name)
             term = terms[name]
             if term is not None:
-                yield line, _fact(row, term)
+                fact = _fact(row, term)
+                yield line, replace(fact, arguments=with_truth(fact.arguments, fact.kinds, term, ontology))
         except InputError as problem:
             problems.append((line, str(problem)))
     if len(problems) == 1:

@@ -15,11 +15,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from rdflib import XSD
 
 from ruleminer.errors import InputError
 from ruleminer.problem.facts import FACT_SCHEMA
 from ruleminer.problem.ontology import Ontology, OntologyTerm, arity
 from ruleminer.rules.lexical import lexical_form, number_form
+from ruleminer.rules.transformations import FALSE, TRUE
 from ruleminer.rules.values import Kind
 
 COLUMNS = ("predicate", "arg1", "arg2", "kind1", "kind2", "label", "positive")
@@ -81,6 +83,7 @@ def table_facts(table: pa.Table, ontology: Ontology, source: str) -> pa.Table:
     kinds = [_kinds(given.get(f"kind{place}", nothing), source) for place in (1, 2)]
     arguments = [_blank_is_null(stripped(given.get(f"arg{place}", nothing), kinds[place - 1])) for place in (1, 2)]
     _check_arity(names, terms, arguments, source)
+    arguments[1] = _with_truths(names, terms, arguments[1], kinds[1], ontology)
     called = pa.array([terms[name].name for name in names.to_pylist()], pa.string())
     return pa.table(
         {
@@ -94,6 +97,38 @@ def table_facts(table: pa.Table, ontology: Ontology, source: str) -> pa.Table:
         },
         schema=FACT_SCHEMA,
     )
+
+
+def with_truth(
+    arguments: tuple[str, ...], kinds: tuple[Kind | None, ...], term: OntologyTerm, ontology: Ontology
+) -> tuple[str, ...]:
+    """The arguments as they are written; but of a property that is true or false, `Y` and `no` are that."""
+    if len(arguments) < 2 or kinds[1] is not None or ontology.datatype(term.iri) != str(XSD.boolean):
+        return arguments
+    return (arguments[0], _truth_of(arguments[1]))
+
+
+def _with_truths(
+    names: pa.Array, terms: Mapping[str, OntologyTerm], values: pa.Array, kinds: pa.Array, ontology: Ontology
+) -> pa.Array:
+    told = [name for name, term in terms.items() if ontology.datatype(term.iri) == str(XSD.boolean)]
+    if not told:
+        return values
+    asked = pc.and_(pc.is_in(names, pa.array(told, pa.string())), pc.and_(pc.is_null(kinds), pc.is_valid(values)))
+    return pa.array(
+        [
+            _truth_of(text) if is_asked else text
+            for text, is_asked in zip(values.to_pylist(), asked.to_pylist(), strict=True)
+        ],
+        pa.string(),
+    )
+
+
+def _truth_of(text: str) -> str:
+    word = text.casefold()
+    if not word.isalpha():  # 1 and 0 are truth values as they are
+        return text
+    return "true" if word in TRUE else "false" if word in FALSE else text
 
 
 def check_columns(header: Sequence[str], source: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ruleminer.errors import InputError
 from ruleminer.extraction.entities import read_entities
 from ruleminer.extraction.entity_names import Choice
+from ruleminer.problem.fact_tables import with_truth
 from ruleminer.problem.facts import Fact as Example
 from ruleminer.problem.facts import fact_table
 from ruleminer.problem.ontology import OntologyTerm, arity
@@ -44,6 +45,7 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
     """
     measure = replay.measure
     structure, texts = measure.derivations.structure, measure.derivations.texts
+    fact = with_truth(fact, (None,) * len(fact), term, measure.ontology)
     example = fact_table([Example(term.name, fact, (None,) * len(fact))])
     read = read_entities(example, structure, measure.derivations.database, measure.ontology)
     ways = read.meanings(0)

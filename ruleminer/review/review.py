@@ -104,7 +104,15 @@ def review_terminal(
     with run.held("review"):
         _begin(request, beginning or Beginning(), say)
         with _opened(request, bars) as session:
-            dialogue = converse(session, ask, say, most)
+            try:
+                dialogue = converse(session, ask, say, most)
+            except KeyboardInterrupt:
+                if session.said.standing:
+                    say(
+                        "your answers are kept, but not in the mapping yet: ruleminer propose-mappings "
+                        f"{run.folder} puts them there, and ruleminer review asks on"
+                    )
+                raise
             delivery = session.export() if session.said.standing else None
             return TerminalReview(dialogue, delivery, session.applied.notes)
 

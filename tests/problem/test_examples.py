@@ -55,6 +55,24 @@ def test_csv_facts_are_positive_and_untyped_unless_told_otherwise(tmp_path: Path
     ]
 
 
+def test_words_for_true_and_false_are_read_where_the_ontology_says_so(tmp_path: Path) -> None:
+    (tmp_path / "o.ttl").write_text(
+        "@prefix : <http://x#> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: "
+        "<http://www.w3.org/2000/01/rdf-schema#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
+        ":active a owl:DatatypeProperty ; rdfs:range xsd:boolean . "
+        ":answer a owl:DatatypeProperty ; rdfs:range xsd:string .",
+        "utf-8",
+    )
+    ontology = read_ontology(tmp_path / "o.ttl")
+    text = "predicate,arg1,arg2,kind2\nactive,1,Y,\nactive,2,no,\nactive,3,1,\nactive,4,Y,text\nanswer,1,Y,\n"
+    facts = read_csv_facts(csv_file(tmp_path, text), ontology)
+    assert facts["arg2"].to_pylist() == ["true", "false", "1", "Y", "Y"]
+    given = pa.table({name: facts[name] for name in ("predicate", "arg1", "kind2")}).append_column(
+        "arg2", pa.array(["Y", "no", "1", "Y", "Y"])
+    )
+    assert table_facts(given, ontology, "x")["arg2"].to_pylist() == ["true", "false", "1", "Y", "Y"]
+
+
 @pytest.mark.parametrize("header", ["label", "positive"])
 def test_every_way_to_write_a_label_is_understood(tmp_path: Path, ontology: Ontology, header: str) -> None:
     for yes, no in (("positive", "negative"), ("1", "0"), ("true", "False"), ("+", "-")):

@@ -11,8 +11,10 @@ import pytest
 from ruleminer.dataset import read_dataset
 from ruleminer.problem.decisions import Said, read_decisions
 from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.request import ProposeRequest
 from ruleminer.review.dialogue import converse
 from ruleminer.review.questions import NoQuestion, Question
+from ruleminer.review.review import review_terminal
 from ruleminer.review.session import ReviewSession
 from ruleminer.run import Run
 from tests.command_line import Run as Cli
@@ -103,6 +105,20 @@ def test_only_the_keys_that_are_shown_answer(session: ReviewSession, monkeypatch
         assert sum("is no answer to" in line for line in told) == len(typed)
         assert not session.said.lines
         assert ended.ending == "the answers are at their end, with 0 of 1 question answered"
+
+
+def test_who_stops_is_told_that_answers_are_kept_but_not_in_the_mapping(own_library: Extracted) -> None:
+    told: list[str] = []
+    answers = iter(["a"])
+
+    def ask(prompt: str) -> str | None:
+        if (answer := next(answers, None)) is None:
+            raise KeyboardInterrupt
+        return answer
+
+    with pytest.raises(KeyboardInterrupt):
+        review_terminal(ProposeRequest(own_library.run), ask, told.append)
+    assert any("kept, but not in the mapping yet: ruleminer propose-mappings" in line for line in told)
 
 
 def test_terms_of_the_mapping_are_asked_about_first(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
