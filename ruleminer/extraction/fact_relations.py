@@ -71,7 +71,7 @@ def _read_arguments(work: duckdb.DuckDBPyConnection) -> None:
         CREATE OR REPLACE TABLE reading AS
         WITH number AS (
             SELECT fact, pos, kind, regexp_extract(text, '{_NUMBER}', ['sign', 'whole', 'fraction']) AS part
-            FROM argument_text WHERE regexp_full_match(text, '[+-]?(0|[1-9]\\d*)(\\.\\d+)?'))
+            FROM argument_text WHERE regexp_full_match(text, '[+-]?\\d+(\\.\\d+)?'))
         SELECT fact, pos, 'text' AS family, text AS key, coalesce(kind = 'text', true) AS fits FROM argument_text
         UNION ALL
         SELECT fact, pos, 'decimal',

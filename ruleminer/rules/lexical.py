@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from ruleminer.rules.values import Constant, Kind, Scalar, kind_of
 
-_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.\d+)?", re.ASCII)  # with zeros before it, it is a code: 01053 is a text
+_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 ZONE = r"(?:Z|[+-](?:[01]\d|2[0-3])(?::[0-5]\d)?)"
 _TIMESTAMP = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}[ T]\d{{2}}:\d{{2}}:\d{{2}}(?:\.\d{{1,6}})?{ZONE}?")
@@ -89,8 +89,8 @@ def readings(text: str, kind: Kind | None = None) -> tuple[tuple[Kind, str], ...
 
     >>> readings("1400")
     ((<Kind.TEXT: 'text'>, '1400'), (<Kind.DECIMAL: 'decimal'>, '1400'))
-    >>> readings("01053")
-    ((<Kind.TEXT: 'text'>, '01053'),)
+    >>> readings("01053")  # a code, or a number as people write it
+    ((<Kind.TEXT: 'text'>, '01053'), (<Kind.DECIMAL: 'decimal'>, '1053'))
     """
     found: list[tuple[Kind, str]] = [(Kind.TEXT, text)]
     if _NUMBER.fullmatch(text):
