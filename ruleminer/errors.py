@@ -47,6 +47,10 @@ class InputError(RuleminerError):
     """A file or value the user gave is missing, broken or out of range."""
 
 
+class SearchTimeError(InputError):
+    """A search that did not end within the time it was given: with more of it, or less to look for, it may."""
+
+
 class SyntaxProblem(RuleminerError):
     """Text in one of our small languages that does not parse; the message carries line and column."""
 

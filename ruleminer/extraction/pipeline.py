@@ -26,7 +26,7 @@ from sqlglot import __version__ as sqlglot_version  # type: ignore[attr-defined]
 
 import ruleminer
 from ruleminer.dataset import DatasetChangedError, read_dataset, write_dataset
-from ruleminer.errors import InputError, first_line
+from ruleminer.errors import InputError, SearchTimeError, first_line
 from ruleminer.extraction.candidates import (
     chosen_readings,
     cut_candidates,
@@ -426,7 +426,7 @@ def _search_time(work: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[No
     try:
         yield
     except duckdb.InterruptException:
-        raise InputError(
+        raise SearchTimeError(
             f"the search did not end within {seconds:g} s; what it found so far is kept: give it more ‹timeout›, fewer "
             "‹examples› or fewer ‹templates›, and run it again"
         ) from None

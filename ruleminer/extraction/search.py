@@ -1,4 +1,4 @@
-"""The rules that derive one fact: a search as `extract` makes it, for whoever has a question between two stages."""
+"""The rules that derive some facts: a search as `extract` makes it, for whoever has a question between two stages."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ _SECONDS = 30.0  # that a step of the search may take
 _OPTIONS = ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=_MOST, timeout=_SECONDS)
 
 
-def rules_deriving(fact: Fact, database: Database, structure: Structure, ontology: Ontology) -> Sequence[Body]:
-    """What rules of the shipped templates derive a fact; an argument is read as in a file of examples."""
+def rules_deriving(
+    facts: Sequence[Fact], database: Database, structure: Structure, ontology: Ontology
+) -> dict[str, tuple[Body, ...]]:
+    """By predicate, what rules of the shipped templates derive any of its facts, which are read as examples are."""
     with TemporaryDirectory(prefix="ruleminer-") as folder:
-        extract(
-            database, fact_table([fact]), read_templates(), folder, _OPTIONS, structure=structure, ontology=ontology
-        )
+        extract(database, fact_table(facts), read_templates(), folder, _OPTIONS, structure=structure, ontology=ontology)
         found = read_dataset(folder)
-        return tuple(found.bodies(found.rules["rule"].to_pylist()).values())
+        bodies = found.bodies(found.rules["rule"].to_pylist())
+        rules: dict[str, dict[Body, None]] = {}
+        for one in found.facts_with_rules():
+            rules.setdefault(one.predicate, {}).update((bodies[number], None) for number in one.rules)
+        return {predicate: tuple(own) for predicate, own in rules.items()}

@@ -187,9 +187,10 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
             one = belief.probabilities[place], belief.alone[place], belief.sizes[place]
             posterior[belief.bodies[place]] = max(one, posterior.get(belief.bodies[place], one))
     best_first = sorted(posterior, key=lambda body: -posterior[body][0])
-    wanted = _deriving(wanted, len(beliefs) > 1 and bool(believed), best_first, answers, joint)
-    if not wanted:  # none in question derives any fact that holds
-        return None
+    fitting = _deriving(wanted, len(beliefs) > 1 and bool(believed), best_first, answers, joint)
+    if not fitting and answers.named is not None and (answers.named & answers.holds).any():
+        return None  # no rule in question derives any fact that the user knows of
+    wanted = fitting or wanted
     bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[: max(_SHOWN, len(wanted))]
     together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
     name = beliefs[0].term.name

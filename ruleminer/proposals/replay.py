@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ruleminer.errors import DatabaseError, InputError
+from ruleminer.errors import DatabaseError, InputError, SearchTimeError
 from ruleminer.extraction.search import rules_deriving
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
 from ruleminer.problem.facts import Fact
@@ -29,7 +29,7 @@ from ruleminer.proposals.pool import Bools, Pool, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Atom, Place, Rule, Variable
 from ruleminer.sources.schema import ForeignKey, Schema
 from ruleminer.structure.links import DiscoveredLink
 from ruleminer.structure.structure import Structure
@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
+_X = Variable("x")
+# Searches after one word of the user; one does for all facts, but one that cannot be read spoils it for others.
+_MOST_SEARCHES = 8
+_MOST_SEARCHED = 200  # facts
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Replay:
     _derives: dict[tuple[Body, Arguments], bool] = field(default_factory=dict)
     _unusable: dict[Body, str] = field(default_factory=dict)
     # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
-    unanswered: set[object] = field(default_factory=set)
+    unanswered: dict[object, str] = field(default_factory=dict)  # and why, as far as that is told
     # The rules that were searched for, of facts that none in question derives.
     _rules_of: dict[tuple[str, Arguments], tuple[Body, ...]] = field(default_factory=dict)
     # Which examples a part derives that follows from other terms; None where it cannot be run.
@@ -123,8 +127,30 @@ class Replay:
             any_ = np.any(list(answers.derives.values()) or [np.zeros_like(answers.holds)], axis=0)
             for fact, yes, known in zip(self.sure(term), answers.holds, any_, strict=False):
                 if yes and not known:
-                    notes.append(f"{term}({', '.join(fact)}), which you said holds, is derived by no rule in question")
+                    notes.append(
+                        f"{term}({', '.join(fact)}), which you said holds, is derived by no rule in question"
+                        f"{self._why_underived(term, fact)}"
+                    )
         return tuple(notes)
+
+    def _why_underived(self, term: str, fact: Arguments) -> str:
+        gone = self._gone(fact)
+        if gone:
+            return f": there is no {gone} any more"
+        late = self.unanswered.get((term, fact))
+        return f", and no other was found: {late}" if late else ""
+
+    def _gone(self, fact: Arguments) -> str:
+        """The first thing of a fact that is told with its table and that the database does not have; "" if none."""
+        for text in fact:
+            told = self.measure.derivations.texts.told(text)
+            if told is None:
+                continue
+            (table, column), key = told
+            body = Body(Rule(table, (_X,), (Atom(table, ((column, _X),)),)))
+            if not self.derived(body, [(key,)])[0] and (body, (key,)) not in self.unanswered:
+                return text
+        return ""
 
     def _with_answers(self, decision: Decision) -> Decision:
         """The decision with the user's facts in its pool."""
@@ -142,6 +168,7 @@ class Replay:
         given = {term for term, one in applied.measured.items() if one.pool.positives}
         facts = {term: self.sure(term) for term in self.terms if term not in given and term not in self.said.kept}
         self.ask_ahead([(body, list(own)) for term, own in facts.items() if own for body in joint.offered(term)])
+        self._search(facts, joint)
         found = {}
         for term in self.terms:
             kept = self.said.kept.get(term)
@@ -150,14 +177,14 @@ class Replay:
                 found[term] = Answers(kept=bodies)
             elif term not in given and (facts.get(term) or self.said.rejected.get(term)):
                 asked = facts.get(term, {})
-                more = self._searched(term, asked, joint)
+                more = tuple(dict.fromkeys(body for fact in asked for body in self._rules_of.get((term, fact), ())))
                 self.ask_ahead([(body, list(asked)) for body in more])
                 derived = {
                     body: np.array(own)
                     for body in dict.fromkeys((*joint.offered(term), *more))
                     if any(own := [self._derives.get((body, fact), False) for fact in asked])
                 }
-                named = np.array([fact in self.said.named.get(term, ()) for fact in asked], bool)
+                named = np.array([self._is_named(term, fact) for fact in asked], bool)
                 found[term] = Answers(
                     np.array(list(asked.values()), bool),
                     derived,
@@ -167,23 +194,48 @@ class Replay:
                 )
         return found
 
-    def _searched(self, term: str, asked: Mapping[Arguments, bool], joint: Joint) -> tuple[Body, ...]:
-        """Rules for facts that hold and that none in question derives, as `extract` finds them; searched for once."""
-        bodies: dict[Body, None] = {}
-        derivations = self.measure.derivations
-        for fact, holds in asked.items():
-            if not holds or any(self._derives.get((body, fact)) for body in joint.offered(term)):
-                continue
-            if (term, fact) not in self._rules_of:
-                example = Fact(self.measure.ontology.find(term).name, fact, (None,) * len(fact))
-                try:
-                    self._rules_of[term, fact] = tuple(
-                        rules_deriving(example, derivations.database, derivations.structure, self.measure.ontology)
-                    )
-                except (InputError, DatabaseError):  # no such thing, or no answer in time: told as derived by no rule
-                    self._rules_of[term, fact] = ()
-            bodies |= dict.fromkeys(self._rules_of[term, fact])
-        return tuple(bodies)
+    def _is_named(self, term: str, fact: Arguments) -> bool:
+        """Whether the user named a fact, and nothing but a rule can be missing: its things are there, none was lost."""
+        if fact not in self.said.named.get(term, ()):
+            return False
+        return (term, fact) not in self.unanswered and not self._gone(fact)
+
+    def _search(self, facts: Mapping[str, Mapping[Arguments, bool]], joint: Joint) -> None:
+        """Search for rules for facts that hold and that none in question derives, as `extract` does: once, for all."""
+        open_: list[tuple[str, Arguments]] = []
+        for term, asked in facts.items():
+            offered = joint.offered(term)
+            open_ += [
+                (term, fact)
+                for fact, holds in asked.items()
+                if holds and (term, fact) not in self._rules_of and (term, fact) not in self.unanswered
+                and not any(self._derives.get((body, fact)) for body in offered)
+            ]  # fmt: skip
+        waiting = [open_[:_MOST_SEARCHED]] if open_ else []
+        self.unanswered.update(dict.fromkeys(open_[_MOST_SEARCHED:], "it is one of too many facts to search for"))
+        for _ in range(_MOST_SEARCHES):
+            if not waiting:
+                return
+            some = waiting.pop(0)
+            try:
+                self._search_for(some)
+            except (DatabaseError, SearchTimeError) as problem:  # it may be answered another time
+                self.unanswered.update(dict.fromkeys(some, str(problem)))
+            except InputError:  # there is no such thing as one of them
+                middle = len(some) // 2
+                waiting += [some[:middle], some[middle:]] if middle else []
+                self._rules_of |= {} if middle else {some[0]: ()}
+        self.unanswered.update((one, "it is one of too many facts to search for") for some in waiting for one in some)
+
+    def _search_for(self, some: Sequence[tuple[str, Arguments]]) -> None:
+        derivations, ontology = self.measure.derivations, self.measure.ontology
+        names = {term: ontology.find(term).name for term, _ in some}
+        examples = [Fact(names[term], fact, (None,) * len(fact)) for term, fact in some]
+        found = rules_deriving(examples, derivations.database, derivations.structure, ontology)
+        self.ask_ahead([(body, [fact]) for term, fact in some for body in found.get(names[term], ())])
+        for term, fact in some:
+            own = found.get(names[term], ())
+            self._rules_of[term, fact] = tuple(body for body in own if self._derives.get((body, fact)))
 
     def sure(self, term: str) -> dict[Arguments, bool]:
         """The facts of a term that the user was sure of, and whether they hold."""
@@ -346,7 +398,7 @@ class Replay:
         answers = self.measure.derivations.coverage([(body.rule, keys) for body, _, keys in open_])
         for (body, facts, _), answer in zip(open_, answers, strict=True):
             if answer is None:
-                self.unanswered.update((body, fact) for fact in facts)
+                self.unanswered.update(((body, fact), "") for fact in facts)
             else:
                 self._derives.update(((body, fact), bool(yes)) for fact, yes in zip(facts, answer, strict=True))
 

@@ -246,7 +246,7 @@ class Questions:
         derivations = self.replay.measure.derivations
         for pair, rows in zip(fresh, derivations.differences([pairs[one] for one in fresh], _ROWS), strict=True):
             if rows is None:  # a time limit: other facts may tell them apart
-                self.replay.unanswered.add(pair)
+                self.replay.unanswered[pair] = ""
             else:
                 self._known[pair] = self._written(pairs[pair][0], rows)
         facts = dict.fromkeys(fact for pair in pairs for fact in self._known.get(pair, ()))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
 
-from ruleminer.errors import InputError
+from ruleminer.errors import DatabaseTimeoutError, InputError, SearchTimeError
 from ruleminer.problem.decisions import NAMED, Said, UserDecision, read_decisions
+from ruleminer.proposals import replay
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
@@ -37,6 +39,7 @@ VOCABULARY = """
 :Zorgle a owl:Class . :Pot a owl:Class .
 :blipped a owl:ObjectProperty . :zeit a owl:DatatypeProperty .
 """  # fmt: skip
+_DAY = ("glaze:4", "2021-01-05")
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +124,58 @@ def test_a_fact_that_no_rule_in_question_derives_is_searched_for(session: Review
     session.named("zeit", ("glaze:4", "1850-01-01"))
     assert "zeit" not in session.rules, "what nothing derives has no rule"
     assert any("derived by no rule" in note for note in session.applied.notes)
+
+
+@pytest.mark.parametrize("about", ["", NAMED])
+def test_a_row_that_is_gone_takes_no_rule_with_it(session: ReviewSession, about: str) -> None:
+    before = session.rules["Pot"]
+    session.say(UserDecision("Pot", Said.HOLDS, ("pot:999",), about=about))
+    assert session.rules["Pot"] == before
+    assert any("there is no pot:999 any more" in note for note in session.applied.notes)
+
+
+def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    good, searches = replay.rules_deriving, []
+
+    def once_too_slow(facts: Any, *others: Any) -> Any:
+        searches.append(facts)
+        if len(searches) < 3:
+            raise (DatabaseTimeoutError, SearchTimeError)[len(searches) - 1]("it took more than 30 s")
+        return good(facts, *others)
+
+    monkeypatch.setattr(replay, "rules_deriving", once_too_slow)
+    before = session.rules["Pot"]
+    session.say(UserDecision("Pot", Said.HOLDS, ("glaze:99999",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
+    assert len(searches) == 1, "for both"
+    assert session.rules["Pot"] == before
+    assert any("it took more than 30 s" in note for note in session.applied.notes)
+    session.undo()
+    session.say(UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
+    assert "date(" in session.rules["zeit"][0]
+
+
+def test_one_search_does_for_all_facts_and_one_that_cannot_be_read_does_not_spoil_it(
+    session: ReviewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, searches = replay.rules_deriving, []
+
+    def counted(facts: Any, *others: Any) -> Any:
+        searches.append(len(facts))
+        if any("bad" in fact.arguments for fact in facts):
+            raise InputError("no such thing")
+        return good(facts, *others) if any(fact.arguments == _DAY for fact in facts) else {}
+
+    monkeypatch.setattr(replay, "rules_deriving", counted)
+    absent = [UserDecision("zeit", Said.HOLDS, ("glaze:2", f"18{n:02}-01-01")) for n in range(20)]
+    session.say(*absent)
+    assert searches == [20]
+    session.say(UserDecision("Zorgle", Said.HOLDS, ("bad",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
+    assert searches == [20, 2, 1, 1], "what was searched for is known"
+    assert any("date(" in rule for rule in session.rules["zeit"])
+    monkeypatch.setattr(replay, "_MOST_SEARCHED", 3)
+    session.say(*(UserDecision("zeit", Said.HOLDS, ("glaze:3", f"17{n:02}-01-01")) for n in range(5)))
+    assert searches == [20, 2, 1, 1, 3]
+    assert sum("too many facts to search for" in note for note in session.applied.notes) == 2
 
 
 def test_a_fact_that_was_named_outweighs_what_is_believed_of_nothing() -> None:
