@@ -107,17 +107,19 @@ def test_only_the_keys_that_are_shown_answer(session: ReviewSession, monkeypatch
         assert ended.ending == "the answers are at their end, with 0 of 1 question answered"
 
 
-def test_who_stops_is_told_that_answers_are_kept_but_not_in_the_mapping(own_library: Extracted) -> None:
+def test_who_stops_is_told_that_answers_are_kept_but_not_in_the_mapping(
+    own_library: Extracted, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("review", own_library.run, "--answers", answers(own_library, "a\n"), "-q").code == 0
+    assert read_decisions(Run(own_library.run).decisions).standing
+
+    def stopped(*asked: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ruleminer.review.review.converse", stopped)
     told: list[str] = []
-    answers = iter(["a"])
-
-    def ask(prompt: str) -> str | None:
-        if (answer := next(answers, None)) is None:
-            raise KeyboardInterrupt
-        return answer
-
     with pytest.raises(KeyboardInterrupt):
-        review_terminal(ProposeRequest(own_library.run), ask, told.append)
+        review_terminal(ProposeRequest(own_library.run), lambda prompt: None, told.append)
     assert any("kept, but not in the mapping yet: ruleminer propose-mappings" in line for line in told)
 
 
