@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ruleminer.dataset import Dataset, Example
 from ruleminer.errors import InputError
-from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
+from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.candidate_sets import Arguments, Spaces
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations
@@ -16,7 +16,10 @@ from ruleminer.proposals.explain import counts_of
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.proposal import told_shortfall
 from ruleminer.rules.printer import rule_text
+from ruleminer.rules.values import Rule
 from ruleminer.sources.database import Database
+from ruleminer.structure.spaces import Space
+from ruleminer.structure.structure import Structure
 
 
 def misfits(dataset: Dataset, database: Database) -> list[str]:
@@ -139,3 +142,35 @@ def refusals(pools: Mapping[str, Pool], derivations: Derivations) -> list[str]:
         f"{count} rule{'s' if count > 1 else ''} could not be run: {reason}"
         for reason, count in sorted(reasons.items())
     ]
+
+
+def turned_examples(decisions: Mapping[str, Decision], ontology: Ontology, structure: Structure) -> list[str]:
+    """Properties that lead from where their range lives to where their domain does, by the examples of all three."""
+    homes = {
+        ontology.find(name).iri: _spaces(one.rules, 0, structure)
+        for name, one in decisions.items()
+        if isinstance(ontology.find(name), OntologyClass) and one.rules
+    }
+    found = []
+    for name, one in decisions.items():
+        term = ontology.find(name)
+        if not isinstance(term, Property) or not one.rules:
+            continue
+        domain, range_ = ontology.domains(term.iri), ontology.ranges(term.iri)
+        starts, ends = (frozenset[Space]().union(*(homes.get(iri, ()) for iri in end)) for end in (domain, range_))
+        rules = [_spaces(one.rules, place, structure) for place in (0, 1)]
+        if starts and ends and not starts & ends and rules[0] and rules[1] and rules[0] <= ends and rules[1] <= starts:
+            found.append(
+                f"{name} leads from {_named(range_, homes, ontology)} to {_named(domain, homes, ontology)}, by its "
+                "examples; the ontology says the other way round: are they turned round?"
+            )
+    return found
+
+
+def _spaces(rules: Iterable[Rule], place: int, structure: Structure) -> frozenset[Space]:
+    found = (structure.space(at) for rule in rules for at in rule.places_of(rule.arguments[place]))
+    return frozenset(space for space in found if space is not None)
+
+
+def _named(iris: Iterable[str], homes: Mapping[str, object], ontology: Ontology) -> str:
+    return " and ".join(sorted(term.name for iri in iris if iri in homes and (term := ontology.get(iri)) is not None))

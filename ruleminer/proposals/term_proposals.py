@@ -32,6 +32,7 @@ from ruleminer.proposals.notes import (
     missing_links,
     refusals,
     shortfalls,
+    turned_examples,
     unshown_parts,
 )
 from ruleminer.proposals.offers import offers
@@ -167,6 +168,7 @@ def propose_terms(
         proposed = list(_explained(base, decisions, measure, calibration, progress))
         told = [*shortfalls(decisions[base], dataset), *unshown_parts(decisions[base])]
         told += missing_links(decisions[base], ontology, derivations)
+        told += turned_examples(decisions[base], ontology, structure)
     _give_up_if_lost(derivations.lost, size_cache)
     with _timed(seconds, "guesses"):
         done = {one.predicate for one in proposed}

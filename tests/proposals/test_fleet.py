@@ -54,6 +54,7 @@ def sea(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def proposed(sea: str, folder: Path, facts: Sequence[str]) -> tuple[dict[str, list[str]], str]:
     """The bodies of the rules of each term with examples, and the notes."""
+    folder.mkdir(exist_ok=True)
     (folder / "facts.csv").write_text("predicate,arg1,arg2\n" + "".join(f"{fact}\n" for fact in facts))
     api.extract(sea, ontology_of(Graph().parse(data=ONTOLOGY, format="turtle")), folder / "facts.csv", folder / "run")
     told = api.propose(folder / "run").proposals
@@ -89,3 +90,13 @@ def test_examples_of_a_wrong_table_make_no_union_and_are_told(sea: str, tmp_path
     assert "3 of your 4 examples, not Vessel(spot:1) (facts.csv, line 5)" in notes
     assert "2 of your 3 examples, not sailedBy(trip:3, spot:4) (facts.csv, line 10)" in notes
     assert "2 of your 3 examples, not startsAt(trip:3, spot:15) (facts.csv, line 13)" in notes
+
+
+def test_examples_that_are_turned_round_are_told(sea: str, tmp_path: Path) -> None:
+    classes = ["Voyage,trip:1,", "Voyage,trip:2,", "Vessel,hull:3,", "Vessel,hull:4,"]
+    turned = ["sailedBy,hull:8,trip:1", "sailedBy,hull:15,trip:2", "sailedBy,hull:22,trip:3"]
+    _, notes = proposed(sea, tmp_path / "turned", [*classes, *turned])
+    assert "sailedBy leads from Vessel to Voyage, by its examples; the ontology says the other way round" in notes
+    right = [f"sailedBy,{two},{one}" for _, one, two in (fact.split(",") for fact in turned)]
+    _, notes = proposed(sea, tmp_path / "right", [*classes, *right])
+    assert "the other way round" not in notes
