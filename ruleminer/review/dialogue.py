@@ -27,6 +27,7 @@ HELP = (
     "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · = FACT one that holds, "
     "in your words · a accept the proposed rule · r reject it · - no rule here · u undo · q stop"
 )
+_ANSWERS = ("y", "n", *"0123456789")  # to other questions: where a fact is asked for they name none, or by `=`
 _COMMANDS = ("q", "u", "?", "a", "r", "-")  # whatever is asked
 
 _AT_END = "the answers are at their end"
@@ -130,7 +131,7 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
             changes = session.say(UserDecision(question.term, said, rules=rules))
         elif word == "-":
             changes = session.say(UserDecision(question.term, Said.NO_RULE))
-        elif word.startswith("=") or (question.is_open and word and word not in _COMMANDS):
+        elif word.startswith("=") or (question.is_open and word and word not in (*_COMMANDS, *_ANSWERS)):
             try:
                 fact = typed_fact(typed.strip().removeprefix("="), session.ontology.find(question.term))
                 heard = session.named(question.term, fact)
@@ -150,7 +151,8 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
             changes = answer
         else:
             what = "can you name one" if question.is_open else "which of these" if question.is_choice else "yes or no"
-            say(f"   {word!r} is no answer to {what}: {HELP}")
+            instead = f"; if a thing is called so, write = {word}" if question.is_open and word else ""
+            say(f"   {word!r} is no answer to {what}{instead}: {HELP}")
             continue
         for change in changes:
             say(f"   {told_change(change)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Iterable, Sequence
 
 from ruleminer.errors import InputError
@@ -18,14 +18,27 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.values import Atom, Rule, Variable
 
 _X = Variable("x")
+_CELL = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(,|\Z)')
 
 
 def typed_fact(line: str, term: OntologyTerm) -> Fact:
     """The arguments in a line, with a comma between two; quotes keep a comma in a name."""
-    cells = next(csv.reader([line], skipinitialspace=True), [])
+    cells = _cells(line)
     if len(cells) != arity(term) and arity(term) == 1:
         cells = [line]
     return checked_fact(cells, term)
+
+
+def _cells(line: str) -> list[str]:
+    """What stands between commas. Quotes round all of it keep commas; others belong to a name: "Weird Al" Yankovic."""
+    found, start, more = [], 0, True
+    while more:
+        cell = _CELL.match(line, start)
+        assert cell is not None, "a cell may be empty"
+        quoted, plain, comma = cell.groups()
+        found.append(plain if quoted is None else quoted.replace('""', '"'))
+        start, more = cell.end(), bool(comma)
+    return found
 
 
 def checked_fact(texts: Sequence[str], term: OntologyTerm) -> Fact:

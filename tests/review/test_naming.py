@@ -16,7 +16,7 @@ from ruleminer.proposals import replay
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
-from ruleminer.review.dialogue import converse
+from ruleminer.review.dialogue import converse, file_answers
 from ruleminer.review.hypotheses import Hypothesis, hypotheses_of
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
@@ -108,6 +108,13 @@ def test_what_is_nothing_here_is_refused_in_one_line(session: ReviewSession) -> 
         typed_fact("kiln:1", session.ontology.find("blipped"))
     assert typed_fact('"glaze, 4"', session.ontology.find("Zorgle")) == ("glaze, 4",)
     assert typed_fact("glaze, 4", session.ontology.find("Zorgle")) == ("glaze, 4",)
+    assert typed_fact('"Weird Al" Yankovic', session.ontology.find("Zorgle")) == ('"Weird Al" Yankovic',)
+    both = typed_fact('"Weird Al" Yankovic , "a ""b"", c"', session.ontology.find("blipped"))
+    assert both == ('"Weird Al" Yankovic', 'a "b", c')
+    assert typed_fact("a\rb", session.ontology.find("Zorgle")) == ("a\rb",)
+    for strange in ("a" * 200_000, "a,", ",", '"a', ""):
+        with pytest.raises(InputError, match="two things"):
+            typed_fact(strange, session.ontology.find("blipped"))
     assert typed_fact('pot:1, "glaze, 4"', session.ontology.find("blipped")) == ("pot:1", "glaze, 4")
     assert not session.said.lines
 
@@ -219,6 +226,19 @@ def test_in_the_terminal_a_fact_is_typed_and_asked_back(
     assert (line.said, line.about) == (Said.HOLDS, NAMED)
     assert line.fact in {("kiln:3",), ("glaze:5",)}
     assert prompts[0] == "[a fact, ?, a, r, -, u, q]"
+
+
+def test_an_answer_to_another_question_names_no_fact(
+    session: ReviewSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = Question("Zorgle", (), 1.0, session.hypotheses("Zorgle"), ())
+    monkeypatch.setattr(session, "question", lambda: asked)
+    (tmp_path / "answers.txt").write_text("1\n2\ny\nn\n0\n= kiln 4\n")
+    told: list[str] = []
+    converse(session, file_answers(tmp_path / "answers.txt"), told.append, most=1)
+    assert sum("is no answer to can you name one; if a thing is called so, write = " in line for line in told) == 5
+    (line,) = session.said.lines
+    assert line.fact == ("kiln:4",)
 
 
 def test_a_line_of_a_fact_that_was_named_is_read_again(session: ReviewSession) -> None:
