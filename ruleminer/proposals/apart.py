@@ -12,7 +12,9 @@ with n examples of a class and m of the others,
     chance = k · Σ p(v)^n · (1 − p(v))^m        summed over the values of the code that does so
 
 The same is asked where a class would have all rows of one above it: what is cancelled is no other word for what is a
-voyage. The examples of that one may be of the class, too, so they are no counter-examples if no code tells them apart.
+voyage. But the examples of that one may be of the class, too, so they only tell what is meant where nothing else does:
+if the table is called like the class, all its rows stay in it, and so they do if rows of one code follow each other in
+the order of their keys, for then examples that were taken next to each other share it by accident. Both are told.
 
 Numbers stand in every table: an example of one class is held against another only if the best rules of both take their
 things from one key.
@@ -26,18 +28,23 @@ from itertools import combinations
 
 import numpy as np
 
+from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.coherence import coherent
+from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.identity import Key, entity_key
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.values import Place, Rule
+from ruleminer.sources.schema import quote_identifier
 from ruleminer.structure.structure import Structure
 
 _MOST = 20  # examples of one class that are held against another
 _CHANCE = 1 / 3  # of codes that tell examples apart at random, below which one is believed to be no accident
+_CALLED = 0.8  # how well the names of a rule fit a class that all its rows are called like
+_MOST_ORDERED = 1_000_000  # rows whose order is looked at
 _FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
 
 
@@ -76,9 +83,16 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         if name not in found and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
     }
     for name, narrower in classes.narrowed(above).items():
-        if narrower is not None:
+        if narrower is None:
+            continue
+        told = _told_by(narrower, rules[name], " and ".join(above[name][:3]))
+        if doubt := classes.doubt(name, narrower):
+            notes.append(
+                f"{told}; but {doubt}, so all of them are taken: give counter-examples if only those are meant"
+            )
+        else:
             found[name] = narrower
-            notes.append(_told_by(narrower, rules[name], " and ".join(above[name][:3])))
+            notes.append(told)
     return Apart(found, tuple(notes))
 
 
@@ -114,6 +128,39 @@ class _Classes:
                 narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
             found[name] = anew.only(narrower) if anew is not None and narrower else None
         return found
+
+    def doubt(self, name: str, narrower: Measured) -> str:
+        """Why the examples of a class above do not narrow one; empty if they do."""
+        before, rule = self.rules[name], narrower.pool.rules[0]
+        if not narrower.priors[0].conditions:  # its name calls for the code
+            return ""
+        if self.measured[name].priors[self.best[name]].names >= _CALLED:
+            return f"{before.body[0].table} is called like {name}"
+        (code,) = _codes(rule) - _codes(before)
+        if _is_in_order(code, before, self.measure.derivations):
+            return f"rows with the same {code.column} follow each other"
+        return ""
+
+
+def _is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:
+    """Whether a code changes much less from row to row, in the order of their keys, than it would at random."""
+    database, profile = derivations.database, derivations.structure.profile.column(*code)
+    keys = [place.column for place in before.places_of(before.arguments[0]) if place.table == code.table]
+    if profile is None or not profile.filled or profile.filled > _MOST_ORDERED or not keys:
+        return True
+    shares = np.array([rows for _, rows in profile.common]) / profile.filled
+    own = quote_identifier(code.column)
+    try:
+        ((changes,),) = database.rows(
+            f"SELECT sum(CASE WHEN v <> w THEN 1 ELSE 0 END) FROM (SELECT {own} AS v, "
+            f"lag({own}) OVER (ORDER BY {quote_identifier(keys[0])}) AS w "
+            f"FROM {database.quoted(code.table)} WHERE {own} IS NOT NULL) AS d"
+        )
+    except ConnectionLostError:
+        raise
+    except DatabaseError:
+        return True
+    return float(changes or 0) < profile.filled * (1.0 - float((shares**2).sum())) / 2
 
 
 def _of_one_table(pool: Pool, before: Rule, structure: Structure) -> Pool:

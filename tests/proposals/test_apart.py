@@ -169,3 +169,18 @@ def test_a_kind_is_told_by_the_name_of_what_a_link_leads_to(
 ) -> None:
     rules, _ = proposed(database, tmp_path / "run", [(term, key) for key in keys])
     assert rules == {term: [body]}
+
+
+@pytest.mark.parametrize(
+    ("table", "note"),
+    [("leaf_track", "but leaf_track is called like LeafTrack"), ("item", "but rows with the same code follow each")],
+)
+def test_examples_of_a_class_above_narrow_no_class_by_the_order_of_rows(table: str, note: str, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "items.duckdb") as connection:
+        connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, code INTEGER)")
+        connection.execute(f"INSERT INTO {table} SELECT i, 1 + i // 20 FROM range(1, 80) r(i)")
+    facts = [("LeafTrack", f"{table}:{n}") for n in (1, 2, 3, 4)]
+    facts += [("Track", f"{table}:{n}") for n in (31, 45, 51, 62)]
+    rules, notes = proposed(f"duckdb:///{tmp_path / 'items.duckdb'}", tmp_path / "run", facts)
+    assert rules["LeafTrack"] == [f"{table}(id: x)"]
+    assert note in notes
