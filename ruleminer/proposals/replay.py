@@ -29,7 +29,7 @@ from ruleminer.proposals.pool import Bools, Pool, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.values import Atom, Place, Rule, Variable
+from ruleminer.rules.values import Place, Rule
 from ruleminer.sources.schema import ForeignKey, Schema
 from ruleminer.structure.links import DiscoveredLink
 from ruleminer.structure.structure import Structure
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
-_X = Variable("x")
 # Searches after one word of the user; one does for all facts, but one that cannot be read spoils it for others.
 _MOST_SEARCHES = 8
 _MOST_SEARCHED = 200  # facts
@@ -142,13 +141,13 @@ class Replay:
 
     def _gone(self, fact: Arguments) -> str:
         """The first thing of a fact that is told with its table and that the database does not have; "" if none."""
+        texts = self.measure.derivations.texts
         for text in fact:
-            told = self.measure.derivations.texts.told(text)
+            told = texts.told(text)
             if told is None:
                 continue
-            (table, column), key = told
-            body = Body(Rule(table, (_X,), (Atom(table, ((column, _X),)),)))
-            if not self.derived(body, [(key,)])[0] and (body, (key,)) not in self.unanswered:
+            body = Body(texts.itself(told[0]))
+            if not self.derived(body, [(text,)])[0] and (body, (text,)) not in self.unanswered:
                 return text
         return ""
 
@@ -226,6 +225,12 @@ class Replay:
                 waiting += [some[:middle], some[middle:]] if middle else []
                 self._rules_of |= {} if middle else {some[0]: ()}
         self.unanswered.update((one, "it is one of too many facts to search for") for some in waiting for one in some)
+
+    def rules_of(self, term: str, fact: Arguments) -> tuple[Body, ...]:
+        """The rules that derive a fact, as `extract` finds them."""
+        if (term, fact) not in self._rules_of:
+            self._search_for([(term, fact)])
+        return self._rules_of[term, fact]
 
     def _search_for(self, some: Sequence[tuple[str, Arguments]]) -> None:
         derivations, ontology = self.measure.derivations, self.measure.ontology

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from ruleminer.errors import InputError
+from ruleminer.errors import DatabaseError, InputError
 from ruleminer.extraction.entities import read_entities
 from ruleminer.extraction.entity_names import Choice
 from ruleminer.problem.fact_tables import with_truth
@@ -54,7 +54,7 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
     """What a fact in the user's words may be, its things with their tables; and a rule that derives it, if one does.
 
     `AC/DC` is what rows are called; a bare key is one of whatever a rule in question speaks of, the first of `bodies`
-    first. What is nothing in this database is refused.
+    first, or else one that a search finds. What is nothing in this database is refused.
     """
     measure = replay.measure
     structure, texts = measure.derivations.structure, measure.derivations.texts
@@ -67,8 +67,9 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
     absent: list[str] = []
     for way in ways:
         choices = way[: len(fact)]
-        absent += [str(one) for one in choices if one is not None and not _is_there(one, replay)]
-        if absent:
+        missing = [str(one) for one in choices if one is not None and not _is_there(one, replay)]
+        absent += missing
+        if missing:
             continue
         told = tuple(
             text if one is None else texts.of_row(one.table, one.key) for text, one in zip(fact, choices, strict=True)
@@ -79,6 +80,9 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
             found.setdefault(texts.written(body, texts.read(body, told) or told), body)
         if not derived and choices[0] is not None:
             found[told] = None
+    if not found and not absent:  # a bare key, of whatever
+        for body in _searched(fact, term, replay):
+            found.setdefault(texts.written(body, fact), body)
     if not found:
         raise InputError(
             f"there is no {absent[0]}"
@@ -87,6 +91,13 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
             f"{', '.join(fact)}; write a key or a name with its table, such as {_example(replay)}"
         )
     return found
+
+
+def _searched(fact: Fact, term: OntologyTerm, replay: Replay) -> Sequence[Body]:
+    try:
+        return replay.rules_of(term.name, fact)
+    except DatabaseError as problem:
+        raise InputError(f"{', '.join(fact)} could not be searched for: {problem}") from None
 
 
 def _is_there(choice: Choice, replay: Replay) -> bool:

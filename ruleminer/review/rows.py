@@ -86,8 +86,7 @@ def rows_shown(rules: Sequence[Rule], fact: Fact, derivations: Derivations) -> t
     rows = rows_behind(best, fact, derivations) if best is not None else ()
     if told is None or any(row.table == own for row in rows):
         return rows
-    itself = Rule("_", (_X,), (Atom(told[0].table, ((told[0].column, _X),)),))
-    return (*rows_behind(itself, (told[1],), derivations), *rows)
+    return (*rows_behind(derivations.texts.itself(told[0]), (told[1],), derivations), *rows)
 
 
 def _shown_columns(atom: Atom, derivations: Derivations) -> list[Column]:

@@ -180,7 +180,12 @@ class ReviewSession:
             found = named_facts(fact, meant, bodies, self.replay)
             if len(found) == 1:
                 return self.say(UserDecision(term, Said.HOLDS, next(iter(found)), about=NAMED, id=id_ or new_id()))
-            facts = tuple(found)[:MOST_ROWS]
+            facts = tuple(found)
+            if len(facts) > MOST_ROWS:
+                some_told = "; ".join(", ".join(one) for one in facts[:MOST_ROWS])
+                raise InputError(
+                    f"{len(facts)} things are called {', '.join(fact)}; write the one with its table: {some_told} …"
+                )
             some = tuple(Hypothesis(() if body is None else (body.of(term),), 0.0) for body in map(found.get, facts))
             return Question(term, facts, 0.0, some, tuple((place,) for place in range(len(facts))), named=True)
 

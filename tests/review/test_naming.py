@@ -59,20 +59,64 @@ def session(pottery: Path) -> Iterator[ReviewSession]:
         yield opened
 
 
-def test_it_is_asked_for_where_more_rules_are_believed_than_rows_can_be_shown(session: ReviewSession) -> None:
-    offered = [body.of("Zorgle") for body in session.network.offered("Zorgle")] if session.network else []
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewSession]:
+    """Many tables, two of them with keys of two columns."""
+    folder = tmp_path_factory.mktemp("many")
+    with duckdb.connect(str(folder / "many.duckdb")) as connection:
+        for number in range(12):
+            connection.execute(f"CREATE TABLE t{number} (id INTEGER PRIMARY KEY, w{number} VARCHAR)")
+            connection.execute(f"INSERT INTO t{number} SELECT i, 'w' || i * {number + 3} FROM range(1, 30) t(i)")
+        for name in ("flight", "parcel"):
+            connection.execute(f"CREATE TABLE {name} (yr INTEGER, seq INTEGER, weight INTEGER, PRIMARY KEY (yr, seq))")
+            connection.execute(f"INSERT INTO {name} SELECT i % 20, i, i * 3 FROM range(0, 200) t(i)")
+        links = "FOREIGN KEY (y, s) REFERENCES parcel(yr, seq)"
+        connection.execute(f"CREATE TABLE stamp (id INTEGER PRIMARY KEY, y INTEGER, s INTEGER, {links})")
+        connection.execute("INSERT INTO stamp SELECT 100 + i, i % 20, i FROM range(0, 40) t(i)")
+    (folder / "v.ttl").write_text(VOCABULARY)
+    draft_mapping(DraftRequest(str(folder / "many.duckdb"), folder / "v.ttl", folder / "run"))
+    with open_review(ProposeRequest(run=folder / "run")) as opened:
+        yield opened
+
+
+def test_it_is_asked_for_where_more_rules_are_believed_than_rows_can_be_shown(many: ReviewSession) -> None:
+    offered = [parse_rule(f"Zorgle(x) <- t{number}(id: x)") for number in range(12)]
     some = tuple(Hypothesis((rule,), 1.0 / len(offered)) for rule in offered)
-    shown = session.questions.about("Zorgle", some, frozenset())
-    open_ = session.questions.about("Zorgle", some, frozenset(), may_name=True)
+    shown = many.questions.about("Zorgle", some, frozenset())
+    open_ = many.questions.about("Zorgle", some, frozenset(), may_name=True)
     assert shown is not None
     assert open_ is not None
     assert not shown.is_open
-    if open_.is_open:
-        assert open_.worth > shown.worth
-    few = some[:2]
-    question = session.questions.about("Zorgle", few, frozenset(), may_name=True)
+    assert open_.is_open
+    assert open_.worth > shown.worth
+    question = many.questions.about("Zorgle", some[:2], frozenset(), may_name=True)
     assert question is not None
     assert not question.is_open, "two rules are told apart by a row"
+
+
+def test_what_more_things_are_called_than_can_be_shown_is_asked_for_by_its_table(many: ReviewSession) -> None:
+    with pytest.raises(InputError, match=r"\d+ things are called 5; write the one with its table: t.*:5; t"):
+        many.named("Zorgle", ("5",))
+
+
+def test_a_key_of_several_columns_is_one_of_its_table(many: ReviewSession) -> None:
+    for table in ("parcel", "flight"):
+        many.named("Zorgle", (f"{table}:3/23",))
+        line = many.said.last()
+        assert line is not None
+        assert line.fact == (f"{table}:3/23",)
+        assert [rule.partition("(yr")[0] for rule in many.rules["Zorgle"]] == [f"Zorgle(x) <- {table}"]
+        assert [row.table for row in rows_shown([], line.fact, many.derivations)] == [table]
+        many.undo()
+    bare = many.named("Zorgle", ("3/23",))
+    assert isinstance(bare, Question)
+    assert {*bare.facts} == {("flight:3/23",), ("parcel:3/23",)}
+    texts = many.derivations.texts
+    stamped = Body(parse_rule('Zorgle(x) <- stamp(y: a, s: b), x = a ++ "/" ++ b'))
+    assert texts.read(stamped, ("parcel:3/23",)) == ("3/23",), "a link leads there"
+    assert texts.read(stamped, ("flight:3/23",)) is None
+    turned = Body(parse_rule('Zorgle(x) <- parcel(yr: a, seq: b), x = b ++ "/" ++ a'))
+    assert texts.spaces(turned) == ((),)
 
 
 def test_a_name_a_key_and_a_key_with_its_table_are_the_same_thing(session: ReviewSession) -> None:
@@ -127,6 +171,12 @@ def test_a_fact_that_no_rule_in_question_derives_is_searched_for(session: Review
     assert "since" in rule
     exported = {one.predicate: set(one.texts) for one in session.export().proposals.proposals if one.texts}
     assert exported["zeit"] == {rule}, "and so does propose-mappings"
+    session.undo()
+    bare = session.named("zeit", ("4", "2021-01-05"))
+    assert isinstance(bare, Question), "a kiln in which a pot was made with that glaze is 4, too"
+    assert {*bare.facts} == {_DAY, ("kiln:4", "2021-01-05")}
+    session.answer(bare, bare.facts.index(_DAY))
+    assert session.rules["zeit"] == (rule,)
     session.undo()
     session.named("zeit", ("glaze:4", "1850-01-01"))
     assert "zeit" not in session.rules, "what nothing derives has no rule"
