@@ -2,9 +2,10 @@
 
 Examples given by mistake are mostly facts of another predicate, and look like a part of a union. A rule that is
 the best one of an unrelated predicate (neither above nor below in the ontology), or that nothing tells from it,
-is therefore no candidate for a union. Nor is one whose things live where those of a class do that is declared disjoint
-from what is meant: no harbour is a ship, so no place is part of what a voyage is sailed by. Nor one of a property
-whose inverse has examples of its own, none of which asks for it.
+is therefore no candidate for a union. Nor is one whose things are all rows of a class that is declared disjoint from
+what is meant: no harbour is a ship, so no place is part of what a voyage is sailed by. Nor one of a property whose
+inverse has examples of its own, none of which asks for it, though some would by chance. That is how one wrong example
+is known; what several examples ask for, and the best rule does not derive, is a part whatever is declared.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.body import Body
 from ruleminer.rules.canonical import canonical
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Place, Rule, Variable
 from ruleminer.structure.structure import Structure
 
+_CHANCE = 1 / 3  # that no example of the inverse is of a part, up to which it is taken to be none
+
 Winners = Mapping[str, Body]
+Home = tuple[Place, str]
+"""The key of a space, and how it is spelt into an IRI; the key itself is spelt by nothing."""
 
 
 def winners(measured: Mapping[str, Measured], ranker: Ranker, weights: PriorWeights) -> dict[str, Body]:
@@ -57,19 +62,20 @@ class Misplaced:
     structure: Structure
 
     @cached_property
-    def _known(self) -> dict[tuple[str, ...], set[Place]]:
+    def _known(self) -> dict[tuple[str, ...], set[Home]]:
         return {}
 
     @cached_property
-    def _homes(self) -> dict[str, Place]:
-        """The spaces of the best rules of classes."""
-        terms = {name: self.ontology.find(name) for name in self.best}
-        homes = {
-            name: space_of(self.best[name].of(name), 0, self.structure)
-            for name, term in terms.items()
-            if isinstance(term, OntologyClass)
-        }
-        return {term.iri: home for name, term in terms.items() if (home := homes.get(name)) is not None}
+    def _homes(self) -> dict[str, Home]:
+        """Where the things of classes live whose best rule takes all rows of a table."""
+        homes: dict[str, Home] = {}
+        for name, body in self.best.items():
+            term, rule = self.ontology.find(name), body.of(name)
+            if isinstance(term, OntologyClass) and (home := home_of(rule, 0, self.structure)) is not None:
+                place = self.measured[name].pool.bodies.index(body)
+                if self.measured[name].priors[place].whole:
+                    homes[term.iri] = home
+        return homes
 
     def rules(self, name: str) -> NDArray[np.bool_]:
         """Which rules of a term's pool these are; those that begin no worse than its best rule are none."""
@@ -77,25 +83,45 @@ class Misplaced:
         found = self._of_inverse(name, term)
         for place, declared in enumerate(_ends(term) if self.ontology.tells_classes_apart else ()):
             own = space_of(self.best[name].of(name), place, self.structure)
-            foreign = {home for home in self._foreign(declared) if home != own}
+            foreign = {home for home in self._foreign(declared) if home[0] != own}
             if foreign:
-                found |= np.array([space_of(rule, place, self.structure) in foreign for rule in pool.rules], bool)
-        return found
+                found |= np.array([self._is_in(rule, place, foreign) for rule in pool.rules], bool)
+        return found & ~self._asked_for(name)
 
-    def _foreign(self, declared: tuple[str, ...]) -> set[Place]:
-        """The spaces of classes that are disjoint from all that an end may be, and of none that it may be."""
+    def _asked_for(self, name: str) -> NDArray[np.bool_]:
+        """The rules that several examples ask for which the best rule does not derive."""
+        pool = self.measured[name].pool
+        left = ~pool.covers[pool.bodies.index(self.best[name])]
+        asked: NDArray[np.bool_] = pool.covers[:, left].sum(axis=1) > 1
+        return asked
+
+    def _is_in(self, rule: Rule, place: int, homes: set[Home]) -> bool:
+        """Whether an argument of a rule is of one of these, spelt so, or one of both not at all."""
+        home = home_of(rule, place, self.structure)
+        return home is not None and any(
+            home[0] == space and (home[1] == spelt or not home[1] or not spelt) for space, spelt in homes
+        )
+
+    def _foreign(self, declared: tuple[str, ...]) -> set[Home]:
+        """The homes of classes that are disjoint from all that an end may be, and of none that it may be."""
         if not declared:
             return set()
         if declared not in self._known:
-            sides: tuple[set[Place], set[Place]] = set(), set()
+            sides: tuple[set[Home], set[Home]] = set(), set()
             for iri, home in self._homes.items():
                 sides[all(self.ontology.are_disjoint(iri, one) for one in declared)].add(home)
-            self._known[declared] = sides[True] - sides[False]
+            own = {space for space, _ in sides[False]}
+            self._known[declared] = {home for home in sides[True] if home[0] not in own}
         return self._known[declared]
 
     def _of_inverse(self, name: str, term: OntologyTerm) -> NDArray[np.bool_]:
-        """The rules other than the best that no example of the inverse asks for, if its best is the same turned."""
-        pool = self.measured[name].pool
+        """The rules other than the best that no example of the inverse asks for, if its best is the same turned.
+
+        Of two rules that are as large, an example of the inverse is of one as likely as of the other.
+        """
+        pool, sizes = self.measured[name].pool, self.measured[name].sizes
+        largest = sizes[pool.bodies.index(self.best[name])]
+        shares = sizes / np.maximum(1, sizes + largest)
         nothing = np.zeros(len(pool.rules), bool)
         for iri in self.ontology.inverses(term.iri) if not isinstance(term, OntologyClass) else ():
             other = self.ontology.get(iri)
@@ -108,13 +134,12 @@ class Misplaced:
                 continue
             asked = (theirs.covers & ~theirs.covers[best]).any(axis=1)
             turned = [places.get(_turned(rule)) for rule in pool.rules]
-            return np.array(
-                [
-                    body != self.best[name] and (i is None or not asked[i])
-                    for body, i in zip(pool.bodies, turned, strict=True)
-                ],
-                bool,
-            )
+            silent = [
+                body != self.best[name] and (i is None or not asked[i])
+                for body, i in zip(pool.bodies, turned, strict=True)
+            ]
+            found: NDArray[np.bool_] = np.array(silent, bool) & ((1 - shares) ** len(theirs.positives) <= _CHANCE)
+            return found
         return nothing
 
 
@@ -138,3 +163,14 @@ def space_of(rule: Rule, place: int, structure: Structure) -> Place | None:
     if len(rule.variables_of(argument)) != 1:
         return None
     return next((space.key for one in rule.places_of(argument) if (space := structure.space(one)) is not None), None)
+
+
+def home_of(rule: Rule, place: int, structure: Structure) -> Home | None:
+    """The same, and how it is spelt."""
+    space = space_of(rule, place, structure)
+    return None if space is None else (space, _spelling(rule, rule.arguments[place]))
+
+
+def _spelling(rule: Rule, argument: Variable) -> str:
+    concat = rule.definition_of(argument)
+    return "" if concat is None else "".join(part if isinstance(part, str) else "{}" for part in concat.parts)

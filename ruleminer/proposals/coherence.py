@@ -23,19 +23,16 @@ from itertools import permutations, repeat
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property
-from ruleminer.proposals.claims import space_of
+from ruleminer.proposals.claims import Home, home_of
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.rules.values import Place, Rule, Variable
+from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
 ROUNDS = 5
 WEIGHT = 2.0  # nats for each e-fold by which one space is believed more than another
 _DOUBT = 0.03  # belief that every space keeps
 _KIN = 0.7  # what an end says of a class above or below the one it is declared to be
-
-Home = tuple[Place, str]
-"""The key of a space, and how it is spelt into an IRI; the key itself is spelt by nothing."""
 
 Belief = Mapping[Home, float]
 End = tuple[str, int]
@@ -141,16 +138,7 @@ def _beliefs(measured: Measured, ranker: Ranker, weights: PriorWeights, structur
 
 
 def _spaces(rule: Rule, structure: Structure) -> list[Home | None]:
-    spaces: list[Home | None] = []
-    for place, argument in enumerate(rule.arguments):
-        space = space_of(rule, place, structure)
-        spaces.append(None if space is None else (space, _spelling(rule, argument)))
-    return spaces
-
-
-def _spelling(rule: Rule, argument: Variable) -> str:
-    concat = rule.definition_of(argument)
-    return "" if concat is None else "".join(part if isinstance(part, str) else "{}" for part in concat.parts)
+    return [home_of(rule, place, structure) for place in range(len(rule.arguments))]
 
 
 class _Said:

@@ -100,3 +100,19 @@ def test_examples_that_are_turned_round_are_told(sea: str, tmp_path: Path) -> No
     right = [f"sailedBy,{two},{one}" for _, one, two in (fact.split(",") for fact in turned)]
     _, notes = proposed(sea, tmp_path / "right", [*classes, *right])
     assert "the other way round" not in notes
+def test_what_several_examples_ask_for_is_a_part_whatever_is_declared(sea: str, tmp_path: Path) -> None:
+    facts = ["Harbour,spot:21,", "Harbour,spot:22,", "sailedBy,trip:1,hull:8", "sailedBy,trip:2,hull:15"]
+    facts += ["sailedBy,trip:3,hull:22", "sailedBy,trip:4,spot:28", "sailedBy,trip:5,spot:11"]
+    facts += ["startsAt,trip:1,spot:12", "startsAt,trip:2,spot:23", "startsAt,trip:4,spot:15"]
+    facts += ["startsAt,trip:3,spot:15", "startsAt,trip:5,spot:11", "startOf,spot:26,trip:5"]
+    rules, _ = proposed(sea, tmp_path, facts)
+    assert rules["sailedBy"] == ["trip(id: x, hull: y)", "trip(id: x, b: y)"]
+    assert rules["startsAt"] == ["trip(id: x, a: y)", "trip(id: x, b: y)"], "one example of the inverse tells little"
+
+
+def test_a_table_that_a_code_divides_is_no_disjoint_class(sea: str, tmp_path: Path) -> None:
+    facts = ["Worker,client:1,", "Worker,client:2,", "Worker,client:3,", "Worker,staff:1,"]
+    facts += [f"Patron,staff:{n}," for n in (5, 10, 15, 20, 25)]
+    rules, _ = proposed(sea, tmp_path, facts)
+    assert rules["Patron"] == ['staff(nr: x, fn: "M")']
+    assert rules["Worker"] == ["client(id: x)", "staff(nr: x)"]
