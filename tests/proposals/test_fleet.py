@@ -100,6 +100,8 @@ def test_examples_that_are_turned_round_are_told(sea: str, tmp_path: Path) -> No
     right = [f"sailedBy,{two},{one}" for _, one, two in (fact.split(",") for fact in turned)]
     _, notes = proposed(sea, tmp_path / "right", [*classes, *right])
     assert "the other way round" not in notes
+
+
 def test_what_several_examples_ask_for_is_a_part_whatever_is_declared(sea: str, tmp_path: Path) -> None:
     facts = ["Harbour,spot:21,", "Harbour,spot:22,", "sailedBy,trip:1,hull:8", "sailedBy,trip:2,hull:15"]
     facts += ["sailedBy,trip:3,hull:22", "sailedBy,trip:4,spot:28", "sailedBy,trip:5,spot:11"]
