@@ -6,7 +6,8 @@ ontology's domains and ranges, for some rounds: a class hears from the propertie
 the classes of its ends. What a rule's spaces gain or lose by it is a part of its prior.
 
 A class hears from those below it as well: captains live where employees do. And what is 1 in two classes that are
-declared disjoint is two things, so each would rather live where the other is not believed to be.
+declared disjoint is two things, so each would rather live where the other is not believed to be: one after the other,
+the surest first, which minds nobody. (Did all at once, they would flee together from where all were.)
 
 Where examples are IRIs, `…/store/1` and `…/staff/1` are two things, whatever column the number comes from: a space that
 is spelt in one way says nothing of what is spelt in another.
@@ -60,8 +61,13 @@ def coherent(
         beliefs = {name: _beliefs(one, ranker, weights, structure) for name, one in current.items()}
         heard = _heard(beliefs, fits)
         current = {name: _told(measured[name], heard, name, structure, voices) for name in measured}
-        for name, others in apart.items():
-            current[name] = _avoiding(current[name], [beliefs[other][0] for other in others], structure)
+        homes = {name: _beliefs(current[name], ranker, weights, structure)[0] for name in apart}
+        taken: dict[str, Belief] = {}
+        for name in sorted(apart, key=lambda one: (-max(homes[one].values(), default=0.0), one)):
+            if others := [taken[other] for other in apart[name] if other in taken]:
+                current[name] = _avoiding(current[name], others, structure)
+                homes[name] = _beliefs(current[name], ranker, weights, structure)[0]
+            taken[name] = homes[name]
     return current
 
 

@@ -118,3 +118,13 @@ def test_a_table_that_a_code_divides_is_no_disjoint_class(sea: str, tmp_path: Pa
     rules, _ = proposed(sea, tmp_path, facts)
     assert rules["Patron"] == ['staff(nr: x, fn: "M")']
     assert rules["Worker"] == ["client(id: x)", "staff(nr: x)"]
+
+
+def test_disjoint_classes_of_the_same_bare_keys_do_not_flee_to_one_table_together(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "three.duckdb") as connection:
+        for table, rows in {"hull": 25, "client": 61, "trip": 200}.items():
+            connection.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, nm VARCHAR)")
+            connection.execute(f"INSERT INTO {table} SELECT i, '{table} ' || i FROM range(1, {rows}) r(i)")
+    facts = [f"{name},{n}," for name in ("Worker", "Patron") for n in (1, 2, 3, 4)]
+    rules, _ = proposed(f"duckdb:///{tmp_path / 'three.duckdb'}", tmp_path, facts)
+    assert rules["Worker"] != rules["Patron"]
