@@ -158,7 +158,7 @@ def read_entities(
                 tables.setdefault((predicate, position), Counter())[choice.table] += 1
         elif ontology is not None and _may_be_name(text) and is_entity(ontology, predicate, position):
             waiting.setdefault((predicate, position), []).append((row, text))
-        elif ontology is not None and _may_be_name(text):
+        elif ontology is not None and _may_be_name(text) and not _has_kinds(facts, row):
             linked.setdefault(predicate, []).append((row, text))
     led_to = _led_to(linked, facts, schema, ontology) if ontology is not None and linked else {}
     looked_up = {text for rows in waiting.values() for _, text in rows} | {choice.key for *_, choice in asked}
@@ -182,7 +182,8 @@ def read_entities(
     for predicate, table in led_to.items():
         rows = linked[predicate]
         called = {text: names.of_table(Choice(table, "", text)) for _, text in rows}
-        if all(called.values()):
+        shown = [text for row, text in rows if facts["positive"][row].as_py()]
+        if shown and all(called[text] for text in shown):
             for row, text in rows:
                 choices.setdefault(row, {})[2] = text, called[text]
 
@@ -232,6 +233,11 @@ def _among_names(facts: pa.Table, named: Mapping[int, Named]) -> list[dict[str, 
             if len(tables[predicate]) == 1:
                 found.append({"predicate": predicate, "text": text, "table": next(iter(tables[predicate]))})
     return found
+
+
+def _has_kinds(facts: pa.Table, row: int) -> bool:
+    """Whether who wrote a fact told things from texts, as RDF does: what is a text there is no name."""
+    return any(facts[name][row].is_valid for name in ("kind1", "kind2"))
 
 
 def _led_to(

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations
 
 from sqlglot import exp
 
@@ -32,6 +32,7 @@ MOST_READINGS = 8
 _MOST_FOLDED = 1000  # texts that are also looked up in upper and lower case, for a hint
 _MOST_MISSPELT, _LEAST_LETTERS, _CLOSE = 20, 4, 0.8  # texts to which a near name is looked for, and how near
 _MOST_LOOKED_THROUGH = 10_000  # rows of a table for it
+_ENDS, _MOST_COMPARED = 3, 1000  # letters that begin or end a near name alike, and names that a text is compared with
 _CUT = re.compile(r",? ")  # between the parts of a name
 
 
@@ -137,8 +138,8 @@ class Names:
                 with suppress(DatabaseError):
                     called.update(row[0] for row in database.rows(sql) if row[0])
         folded = {name.casefold(): name for name in sorted(called)}
-        close = {text: difflib.get_close_matches(text.casefold(), folded, n=1, cutoff=_CLOSE) for text in texts}
-        return {text: folded[some[0]] if some else None for text, some in close.items()}
+        close = {text: closest(text.casefold(), folded) for text in texts}
+        return {text: folded[one] if one is not None else None for text, one in close.items()}
 
     def _asked(self, database: Database, table: Table, column: str, key: Sequence[str]) -> dict[str, list[str]]:
         value = _text(database, table, column)
@@ -239,6 +240,18 @@ class Names:
             text: (*((None,) if text in self._keys else ()), *tuple(ways.values())[:MOST_READINGS])
             for text, ways in found.items()
         }
+
+
+def closest(text: str, names: Iterable[str]) -> str | None:
+    """The name nearest to a text, among those that are about as long and begin or end alike; few are compared."""
+    ends = text[:_ENDS], text[-_ENDS:]
+    alike = (name for name in names if abs(len(name) - len(text)) <= _ENDS and _begins_or_ends(name, *ends))
+    found = difflib.get_close_matches(text, list(islice(alike, _MOST_COMPARED)), n=1, cutoff=_CLOSE)
+    return found[0] if found else None
+
+
+def _begins_or_ends(name: str, start: str, end: str) -> bool:
+    return name.startswith(start) or name.endswith(end)
 
 
 def _other_cases(text: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from difflib import get_close_matches
 from pathlib import Path
 
 import duckdb
@@ -12,12 +13,14 @@ import pytest
 from ruleminer.dataset import read_dataset
 from ruleminer.errors import InputError
 from ruleminer.extraction.entities import read_entities, with_readings
+from ruleminer.extraction.entity_names import closest
 from ruleminer.extraction.pipeline import extract
 from ruleminer.extraction.summary import doubtful_names, summarise
 from ruleminer.problem.examples import read_csv_facts
 from ruleminer.problem.facts import Fact, FactKey, fact_table
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.problem.template_files import read_templates
+from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database, open_database
 from ruleminer.structure.structure import Structure, learn_structure
 from tests.mariadb import run_in_mariadb
@@ -142,12 +145,15 @@ def test_a_text_is_the_thing_that_a_link_called_like_the_property_leads_to(tmp_p
             INSERT INTO person SELECT i, 10 * (1 + i % 8) FROM range(1, 30) r(i);
             """
         )
-    texts = [("home", ("1", "2 Main Street")), ("home", ("2", "3 Main Street"))]
+    stated = [("home", ("1", "2 Main Street")), ("home", ("2", "3 Main Street"))]
     with open_database(str(tmp_path / "homes.duckdb")) as database:
         structure = learn_structure(database)
 
-        def objects(*more: tuple[str, tuple[str, ...]]) -> list[str | None]:
-            facts = fact_table(Fact(name, given, (None,) * len(given)) for name, given in (*texts, *more))
+        def objects(
+            *more: tuple[str, tuple[str, ...]], kind: Kind | None = None, denied: tuple[Fact, ...] = ()
+        ) -> list[str | None]:
+            given = [Fact(name, texts, (kind, None)[: len(texts)]) for name, texts in (*stated, *more)]
+            facts = fact_table((*given, *denied))
             return [
                 text for text in read_entities(facts, structure, database, LINKED).facts["arg2"].to_pylist() if text
             ]
@@ -155,6 +161,9 @@ def test_a_text_is_the_thing_that_a_link_called_like_the_property_leads_to(tmp_p
         assert objects(("Home", ("1 Main Street",))) == ["20", "30"]
         assert objects(("Person", ("1",))) == ["2 Main Street", "3 Main Street"], "nobody publishes homes"
         assert objects(("Home", ("10",)), ("home", ("3", "elsewhere")))[:2] == ["2 Main Street", "3 Main Street"]
+        denied = Fact("home", ("1", "elsewhere"), (None, None), False)
+        assert objects(("Home", ("10",)), denied=(denied,))[:2] == ["20", "30"], "what is denied tells nothing of it"
+        assert objects(("Home", ("10",)), kind=Kind.TEXT) == ["2 Main Street", "3 Main Street"], "as RDF says"
 
 
 def test_a_text_that_looks_like_a_key_of_a_table_may_stand_in_a_column(tmp_path: Path) -> None:
@@ -166,8 +175,17 @@ def test_a_text_that_looks_like_a_key_of_a_table_may_stand_in_a_column(tmp_path:
     facts = fact_table(Fact("Band", (text,), (None,)) for text in texts)
     with open_database(str(tmp_path / "genes.duckdb")) as database:
         extract(database, facts, read_templates(), tmp_path / "run", ontology=ONTOLOGY)
+        facts = fact_table(
+            [
+                *(Fact("Band", (text,), (None,)) for text in (*texts, "HGNC:99999", "Annotations: a survey")),
+                *(Fact("Band", (text,), (None,), False) for text in ("HGNC:77777", "nosuch:1")),
+            ]
+        )
+        extract(database, facts, read_templates(), tmp_path / "more", ontology=ONTOLOGY)
     assert "Band(x) <- annotation(gene: x)" in read_dataset(tmp_path / "run").rule_texts.values()
     assert not [gap for gap in summarise(tmp_path / "run").gaps if gap.positive]
+    gaps = [gap.fact for gap in summarise(tmp_path / "more").gaps if gap.positive]
+    assert sorted(gaps) == ["Annotations: a survey", "HGNC:99999"], "this database lacks them"
 
 
 def test_a_name_may_stand_behind_its_table(library: Database) -> None:
@@ -570,3 +588,17 @@ def test_rows_without_a_key_are_called_nothing(tmp_path: Path) -> None:
     with open_database(tmp_path / "music.sqlite") as database:
         found = read_entities(facts, learn_structure(database), database, ONTOLOGY)
     assert [row["arg1"] for row in found.facts.to_pylist()] == ["a", "Blue Rain", "Wet"]
+
+
+def test_near_names_are_compared_with_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def matches(text: str, names: list[str], n: int, cutoff: float) -> list[str]:
+        compared.append(len(names))
+        return get_close_matches(text, names, n, cutoff)
+
+    monkeypatch.setattr("ruleminer.extraction.entity_names.difflib.get_close_matches", matches)
+    names = [f"{n:05} main street" for n in range(9000)]
+    assert closest("00012 mian street", names) == "00012 main street"
+    assert closest("northgate", [*names, "nrothgate"]) == "nrothgate"
+    assert compared == [1000, 1]
