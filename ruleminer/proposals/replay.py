@@ -135,7 +135,7 @@ class Replay:
     def _why_underived(self, term: str, fact: Arguments) -> str:
         gone = self._gone(fact)
         if gone:
-            return f": there is no {gone} any more"
+            return f": there is no {gone} now"
         late = self.unanswered.get((term, fact))
         return f", and no other was found: {late}" if late else ""
 

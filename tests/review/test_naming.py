@@ -188,7 +188,7 @@ def test_a_row_that_is_gone_takes_no_rule_with_it(session: ReviewSession, about:
     before = session.rules["Pot"]
     session.say(UserDecision("Pot", Said.HOLDS, ("pot:999",), about=about))
     assert session.rules["Pot"] == before
-    assert any("there is no pot:999 any more" in note for note in session.applied.notes)
+    assert any("there is no pot:999 now" in note for note in session.applied.notes)
 
 
 def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:

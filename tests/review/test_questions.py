@@ -251,7 +251,10 @@ def test_what_was_said_to_hold_is_derived_whatever_the_network_believes(draft: P
         assert session.proposal("Person").status is Status.PROPOSED
         assert not session.proposal("Person").missed
         session.say(UserDecision("Paper", Said.HOLDS, ("person:no such",)))
-        assert "Paper(person:no such), which you said holds, is derived by no rule in question" in session.applied.notes
+        told = (
+            "Paper(person:no such), which you said holds, is derived by no rule in question: there is no person:no such"
+        )
+        assert f"{told} now" in session.applied.notes
         assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
 
 
