@@ -102,7 +102,7 @@ def _tell_joins(work: duckdb.DuckDBPyConnection, spaces: Sequence[Place]) -> Non
             USING (predicate, place, key)
         QUALIFY row_number() OVER (PARTITION BY fact ORDER BY facts DESC, place, key) = 1;
         UPDATE unexplained SET reason = reason || '; the examples join ' || place || ' to ' || key
-               || ': if that is a link, say so with --links' FROM joined_by j WHERE j.fact = unexplained.fact
+               || ': if that is a link, say so in a file of links' FROM joined_by j WHERE j.fact = unexplained.fact
         """
     )
     work.unregister("space_name")

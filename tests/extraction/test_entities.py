@@ -124,7 +124,7 @@ def test_what_is_wrong_with_an_example_is_told(tmp_path: Path) -> None:
     assert told["The Ramlbers"] == "no such value in any column; did you mean The Ramblers?"
     assert told["5, yes"] == "no such value in any column; what is true or false is written true or false"
     assert told["album:5, band:300"].endswith(
-        "; the examples join album.owner to band.id: if that is a link, say so with --links"
+        "; the examples join album.owner to band.id: if that is a link, say so in a file of links"
     )
     assert summary.manifest["bare"] == [{"predicate": "Band", "text": "200", "table": "band"}]
 
