@@ -124,8 +124,8 @@ def missing_links(decisions: Mapping[str, Decision], ontology: Ontology, derivat
                 found.append((name, places[0], things[0], objects))
     answers = derivations.coverage([(rule, objects) for _, _, (_, rule), objects in found])
     return [
-        f"{name}: the examples join {'.'.join(place)} to {'.'.join(key)}: if that is a link, say so in a file of links; "
-        f"without it, what it leads to are other things than those of {key.table}"
+        f"{name}: the examples join {'.'.join(place)} to {'.'.join(key)}: if that is a link, say so in a file of "
+        f"links; without it, what it leads to are other things than those of {key.table}"
         for (name, place, (key, _), _), derived in zip(found, answers, strict=True)
         if derived is not None and all(derived)
     ]
