@@ -16,6 +16,7 @@ from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.claims import Misplaced, claimed, winners
 from ruleminer.proposals.coherence import coherent
+from ruleminer.proposals.odd_examples import OddExample, odd_example
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, Ranking, model_is_heard, rank, shared_posterior
@@ -51,6 +52,7 @@ class Decision:
     likely: tuple[Belief, ...] = ()  # those that are mapped
     turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
     implied: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
+    odd: OddExample | None = None  # on which the choice rests, while the others speak for another rule
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -127,7 +129,8 @@ def decide(
             union_size=_by_place(union_size, one.pool),
             claimed=claimed(one, best, ontology) | (misplaced.rules(term) if misplaced else False),
         )
-        decisions[term] = Decision(one, ranking, shared_posterior(one, ranking))
+        odd = odd_example(one, ranking, weights)
+        decisions[term] = Decision(one, ranking, shared_posterior(one, ranking) * (odd.trust if odd else 1.0), odd=odd)
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:

@@ -91,6 +91,23 @@ def shortfalls(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]
     return told
 
 
+def slips(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]:
+    """The examples that stand alone against all others of their term, and what these speak for."""
+    lines, told = dataset.lines_of_examples, []
+    for name, one in decisions.items():
+        if one.odd is None:
+            continue
+        pool = one.measured.pool
+        spaces = pool.spaces[one.odd.positive] if pool.spaces else ()
+        example = _told_example(name, pool.positives[one.odd.positive], spaces, lines)
+        other = rule_text(pool.rules[one.odd.rule]).partition(" <- ")[2]
+        told.append(
+            f"{name} rests on {example}: the other {len(pool.positives) - 1} examples, and what else is known, speak "
+            f"for {other}; if it is a slip, take it out"
+        )
+    return told
+
+
 def _told_example(name: str, fact: Arguments, spaces: Spaces, lines: Mapping[Example, str]) -> str:
     """An example as it is written, with its tables where they are known, and where it stands."""
     homes = spaces if any(spaces) else (None,) * len(fact)

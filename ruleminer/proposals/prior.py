@@ -25,6 +25,9 @@ from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
+REFLEXIVE = (
+    8.0  # nats for a thing that is related to itself: track 1 is in album 1, 2 in 2, 3 in 3, and no album in itself
+)
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -162,6 +165,7 @@ class PriorOf:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
         meant = self.ontology.find(rule.predicate)
+        cost += REFLEXIVE * _relates_to_itself(meant, rule)
         return cost + RESTRICTED * (self._restricted(meant, rule) + self._only_filled(meant, rule))
 
     def _is_called_there(self, predicate: str, atom: Atom) -> bool:
@@ -177,9 +181,7 @@ class PriorOf:
         )
         unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
-        unnamed += sum(not stands_for_none(constant.value) for _, constant in rule.exclusions) + _relates_to_itself(
-            term, rule
-        )
+        unnamed += sum(not stands_for_none(constant.value) for _, constant in rule.exclusions)
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
@@ -379,7 +381,7 @@ def _hold_a_key(columns: Set[str], table: Table) -> bool:
 
 
 def _relates_to_itself(term: OntologyTerm, rule: Rule) -> bool:
-    """Whether a rule relates each thing to itself: album 1 may be by artist 1 without being it."""
+    """Whether a rule relates each thing to itself, which numbers alone make of any two tables."""
     return (
         not isinstance(term, OntologyClass) and term.kind is not PropertyKind.DATATYPE and len(set(rule.arguments)) == 1
     )

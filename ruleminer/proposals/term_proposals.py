@@ -32,6 +32,7 @@ from ruleminer.proposals.notes import (
     missing_links,
     refusals,
     shortfalls,
+    slips,
     turned_examples,
     unshown_parts,
 )
@@ -166,7 +167,8 @@ def propose_terms(
         decisions = {name: replay.decided(terms.measured, name, applied) for name in rankers}
         base = Ranker.EVIDENCE if ranker is Ranker.JOINT else ranker  # that decides where there are examples
         proposed = list(_explained(base, decisions, measure, calibration, progress))
-        told = [*shortfalls(decisions[base], dataset), *unshown_parts(decisions[base])]
+        told = [*shortfalls(decisions[base], dataset), *slips(decisions[base], dataset)]
+        told += unshown_parts(decisions[base])
         told += missing_links(decisions[base], ontology, derivations)
         told += turned_examples(decisions[base], ontology, structure)
     _give_up_if_lost(derivations.lost, size_cache)

@@ -10,7 +10,7 @@ import pytest
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.no_values import stands_for_none
-from ruleminer.proposals.prior import RESTRICTED, UNLINKED, Prior, PriorOf, PriorWeights, constant_places
+from ruleminer.proposals.prior import REFLEXIVE, RESTRICTED, UNLINKED, Prior, PriorOf, PriorWeights, constant_places
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Scalar
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table
@@ -152,6 +152,14 @@ def test_the_tables_at_a_propertys_ends_fit_its_domain_and_range(prior_of: Prior
     wrong = prior_of.prior(parse_rule("wrote(x, y) <- log(line: x, what: y)"))
     assert right.ends == 1.0  # Paper.author leads to Person
     assert wrong.ends < 0.3
+
+
+def test_a_thing_in_itself_pays_however_many_examples_there_are_and_a_key_that_is_a_value_does_not(
+    prior_of: PriorOf,
+) -> None:
+    plain = length(prior_of, "Person(x) <- Person(id: x)")
+    assert length(prior_of, "wrote(x, x) <- Person(id: x)") == pytest.approx(plain + REFLEXIVE)
+    assert length(prior_of, "title(x, x) <- Person(id: x)") == pytest.approx(plain)
 
 
 def test_names_fade_as_examples_come_in() -> None:

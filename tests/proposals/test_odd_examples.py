@@ -1,0 +1,58 @@
+"""One example that stands alone against the others is told, and the choice that rests on it is doubted."""
+
+from __future__ import annotations
+
+import pytest
+
+from ruleminer.proposals.odd_examples import OddExample, odd_example
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Ranker, rank
+from tests.proposals.worlds import made, measured
+
+ALBUMS, ARTISTS = range(1, 348), range(1, 276)
+
+
+def odd_of(
+    examples: list[object], names: tuple[float, float] = (0.0, 1.0), *, noise: bool = False
+) -> OddExample | None:
+    rules = [
+        made("MusicGroup(x) <- album(id: x)", ALBUMS, names=names[0]),
+        made("MusicGroup(x) <- artist(id: x)", ARTISTS, names=names[1]),
+    ]
+    one = measured(rules, examples, noise=noise)
+    return odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights()), PriorWeights())
+
+
+def test_an_example_that_only_the_less_likely_rule_derives_is_odd() -> None:
+    odd = odd_of([1, 2, 300, 4])
+    assert odd is not None
+    assert (odd.positive, odd.rule) == (2, 1)
+    assert odd.trust < 0.5
+
+
+def test_what_all_derive_is_not() -> None:
+    assert odd_of([1, 2, 3, 4]) is None
+
+
+def test_two_such_examples_are_no_slip() -> None:
+    assert odd_of([1, 2, 300, 301]) is None
+
+
+def test_of_two_examples_neither_is_odd() -> None:
+    assert odd_of([1, 300]) is None
+
+
+def test_where_the_others_do_not_speak_for_another_rule_the_example_tells_what_is_meant() -> None:
+    assert odd_of([1, 2, 300, 4], names=(0.5, 0.5)) is None
+
+
+def test_where_examples_may_be_wrong_the_ranking_has_weighed_it() -> None:
+    assert odd_of([1, 2, 300, 4], noise=True) is None
+
+
+@pytest.mark.parametrize("gap", [0.8, 0.9, 1.0])
+def test_the_more_speaks_against_it_the_surer_it_is_a_slip(gap: float) -> None:
+    less, more = odd_of([1, 2, 300, 4], names=(0.0, gap)), odd_of([1, 2, 300, 4], names=(0.0, 1.0))
+    assert less is not None
+    assert more is not None
+    assert less.odds <= more.odds
