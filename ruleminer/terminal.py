@@ -259,11 +259,7 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
             f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
             f"{one['read_as']}"
         )
-    lines += [
-        f"{one['predicate']}: {one['text']} stands among names of {one['table']}: if it is a key of that, write "
-        f"{one['table']}:{one['text']}"
-        for one in summary.manifest.get("bare", ())
-    ]
+    lines += _bare_keys(summary.manifest.get("bare", ()))
     lines += doubtful_names(summary.manifest)
     if cut := summary.manifest.get("cut_searches"):
         facts, first = sum(one["facts"] for one in cut), max(cut, key=lambda one: int(one["facts"]))
@@ -277,6 +273,18 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
             f"values that very many rows hold are not followed ({some}{'; …' if len(common) > _NAMED else ''})"
         )
     return lines
+
+
+def _bare_keys(bare: Sequence[Mapping[str, str]]) -> list[str]:
+    """What are numbers among names, in a line for each table."""
+    by_table: dict[str, list[str]] = {}
+    for one in bare:
+        by_table.setdefault(one["table"], []).append(f"{one['predicate']},{one['text']}")
+    return [
+        f"{', '.join(said[:_WRONG])}{f' and {len(said) - _WRONG} more' if len(said) > _WRONG else ''}: a number among "
+        f"names of {table}; if it is a key of that, write {table}:{said[0].partition(',')[2]}"
+        for table, said in by_table.items()
+    ]
 
 
 def _gap(gap: Gap) -> str:

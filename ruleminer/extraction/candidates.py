@@ -53,6 +53,7 @@ def find_candidates(
     bounded: bool = True,
     published_by: Dialect | None = None,
     key_columns: KeyColumns | None = None,
+    to_things: Collection[str] = (),
 ) -> None:
     """Fill `rule` and `candidate(fact, rule)`; templates done before are not run again.
 
@@ -60,7 +61,8 @@ def find_candidates(
 
     With `bounded`, a fact keeps the first of very many instances of a template, the same ones each time. With
     `published_by`, second arguments are looked for in other forms, too, as far as a source of this dialect makes them.
-    `key_columns` tell where keys of several columns may stand of which examples tell the table.
+    `key_columns` tell where keys of several columns may stand of which examples tell the table. What properties lead
+    `to_things` by are keys, and have no other form.
     """
     work.execute(
         """
@@ -81,7 +83,7 @@ def find_candidates(
     with _joins_as_written(work):
         numbers = dict(work.execute("SELECT text, body FROM body").fetchall())
         facts = _one(work, "SELECT count(*) FROM fact")
-        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB, facts, key_columns or {})
+        search = _Search(work, catalog, numbers, bounded, published_by or DUCKDB, facts, key_columns or {}, to_things)
         _search_templates(search, templates, progress, published_by is not None)
     progress("candidates", "", len(templates), len(templates))
 
@@ -113,6 +115,7 @@ class _Search:
     dialect: Dialect
     facts: int
     key_columns: KeyColumns
+    to_things: Collection[str]
     held: list[tuple[int, int]] = field(default_factory=list)
 
     def done(self) -> set[int]:
@@ -166,7 +169,7 @@ def _search_published(search: _Search, templates: Sequence[Template], done: Coll
     fitting = [index for index, template in enumerate(templates) if can_be_published(template)]
     waiting = [index for index in fitting if len(templates) + index not in done]
     work = search.work
-    find_unsettled(work)
+    find_unsettled(work, search.to_things)
     if waiting and _one(work, "SELECT count(*) FROM unsettled"):
         form_values(work, search.dialect)
         if any(atom.spreads for index in waiting for atom in templates[index].body):

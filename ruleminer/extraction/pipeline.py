@@ -184,6 +184,7 @@ def extract(
                                 {table.name: table.primary_key for table in structure.schema.tables},
                                 catalog,
                             ),
+                            to_things=ontology.leading_to_things if ontology is not None else (),
                         )
             has_iris = any(atom.spreads for template in templates for atom in template.body)
             explain_gaps(work, schema, has_iris, entities.hints, [space.key for space in structure.spaces])

@@ -13,7 +13,7 @@ rules of the same templates. Which transformations are tried is a closed set; pa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from string import ascii_lowercase, ascii_uppercase
 
@@ -85,8 +85,11 @@ def can_be_published(template: Template) -> bool:
     )
 
 
-def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
-    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples."""
+def find_unsettled(work: duckdb.DuckDBPyConnection, to_things: Collection[str] = ()) -> None:
+    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples.
+
+    Those that lead `to_things` are none: a value may be published in another form, but a key is a key.
+    """
     work.execute(
         """
         CREATE OR REPLACE TABLE unsettled AS
@@ -95,8 +98,10 @@ def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
         best AS (SELECT predicate, max(facts) AS facts FROM (
                     SELECT predicate, rule, count(*) AS facts FROM candidate JOIN example USING (fact) GROUP BY 1, 2)
                  GROUP BY 1)
-        SELECT predicate FROM asked LEFT JOIN best USING (predicate) WHERE coalesce(best.facts, 0) < asked.facts
-        """
+        SELECT predicate FROM asked LEFT JOIN best USING (predicate)
+        WHERE coalesce(best.facts, 0) < asked.facts AND NOT list_contains($things::VARCHAR[], predicate)
+        """,
+        {"things": sorted(to_things)},
     )
 
 

@@ -100,6 +100,11 @@ class Ontology:
         )
 
     @cached_property
+    def leading_to_things(self) -> frozenset[str]:
+        """The names of properties that lead to things, and to nothing else."""
+        return frozenset(term.name for term in self.properties if term.kind is PropertyKind.OBJECT)
+
+    @cached_property
     def _by_iri(self) -> dict[str, OntologyTerm]:
         return {term.iri: term for term in (*self.annotations, *self.terms)}
 

@@ -82,7 +82,15 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         for name in rules
         if name not in found and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
     }
-    for name, narrower in classes.narrowed(above).items():
+    narrowed = classes.narrowed(above)
+    for name in above:
+        if narrowed.get(name) is None and (code := classes.code_of(name)):
+            found[name] = replace(measured[name], contested=True)
+            notes.append(
+                f"{name} gets all rows of {' and '.join(above[name][:3])}; its examples share {code}: if only such "
+                "are meant, say so by a counter-example"
+            )
+    for name, narrower in narrowed.items():
         if narrower is None:
             continue
         told = _told_by(narrower, rules[name], " and ".join(above[name][:3]))
@@ -128,6 +136,18 @@ class _Classes:
                 narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
             found[name] = anew.only(narrower) if anew is not None and narrower else None
         return found
+
+    def code_of(self, name: str) -> str:
+        """A code of which all examples of a class have one value, though not all rows of its table; empty if none."""
+        pool, before = self.measured[name].pool, self.rules[name]
+        structure = self.measure.derivations.structure
+        for place in np.argsort(-self.measured[name].sizes, kind="stable").tolist():
+            rule = pool.rules[place]
+            narrows = _is_within(rule, before) and _key(rule, structure) == _key(before, structure)
+            alone = pool.covers[place].all() and not pool.hits[place, ~pool.drawn].any()
+            if narrows and alone and rule.constants and (conditions := _conditions(rule, before)):
+                return conditions[0]
+        return ""
 
     def doubt(self, name: str, narrower: Measured) -> str:
         """Why the examples of a class above do not narrow one; empty if they do."""

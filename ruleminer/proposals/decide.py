@@ -33,6 +33,7 @@ RulesSize = Callable[[Sequence[Rule]], int | None]
 """How many facts some rules derive together; None if that cannot be asked."""
 
 NAMED = 0.8  # how well the names of a rule must fit that no example speaks for
+_CONTESTED = 0.5  # of the posterior, where a class gets all rows of one above and its examples share a code
 _SHOWN = 12  # rules of a term that the network's decision keeps
 _LEAST = 1e-12  # that a probability is taken for
 _SURE = 0.9  # the posterior from which a model's word will do where names are silent
@@ -52,7 +53,7 @@ class Decision:
     likely: tuple[Belief, ...] = ()  # those that are mapped
     turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
     implied: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
-    odd: OddExample | None = None  # on which the choice rests, while the others speak for another rule
+    odd: OddExample | None = None  # the example that is taken for a slip
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -130,7 +131,12 @@ def decide(
             claimed=claimed(one, best, ontology) | (misplaced.rules(term) if misplaced else False),
         )
         odd = odd_example(one, ranking, weights)
-        decisions[term] = Decision(one, ranking, shared_posterior(one, ranking) * (odd.trust if odd else 1.0), odd=odd)
+        posterior = shared_posterior(one, ranking)
+        if odd is not None:  # rather a slip than what is meant
+            ranking, posterior = replace(ranking, chosen=(odd.rule,)), posterior * (1.0 - odd.trust)
+        if one.contested and not one.pool.rules[ranking.chosen[0]].constants:
+            posterior *= _CONTESTED
+        decisions[term] = Decision(one, ranking, posterior, odd=odd)
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:

@@ -192,6 +192,8 @@ def _of_property(
         for part in some:
             if part.table in shown or any((part.spelt is None) != (like.spelt is None) for like in own):
                 continue
+            if any(_are_the_same_things(part, like, structure) for like in own):
+                continue
             for like in (same,) if same is not None else tuple(own):
                 columns = _called(like, part.table, structure)
                 if not columns and called and like.told is None:
@@ -202,6 +204,12 @@ def _of_property(
                     told = f"it is shown of {like.table}, and {why}"
                     yield ImpliedPart(shown[part.table].rule(name), told, others=same is None)
                     break
+
+
+def _are_the_same_things(part: _Part, other: _Part, structure: Structure) -> bool:
+    """Whether two tables are about the same things: one is a view of the other, or their keys are one."""
+    one, two = (structure.space(Place(table, key)) for table, key in ((part.table, part.key), (other.table, other.key)))
+    return one is not None and one == two
 
 
 def _names_rows(own: Sequence[_Part], structure: Structure) -> bool:

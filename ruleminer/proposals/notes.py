@@ -92,7 +92,7 @@ def shortfalls(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]
 
 
 def slips(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]:
-    """The examples that stand alone against all others of their term, and what these speak for."""
+    """The examples that are taken for slips, for they stand alone against all others of their term."""
     lines, told = dataset.lines_of_examples, []
     for name, one in decisions.items():
         if one.odd is None:
@@ -102,8 +102,8 @@ def slips(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]:
         example = _told_example(name, pool.positives[one.odd.positive], spaces, lines)
         other = rule_text(pool.rules[one.odd.rule]).partition(" <- ")[2]
         told.append(
-            f"{name} rests on {example}: the other {len(pool.positives) - 1} examples, and what else is known, speak "
-            f"for {other}; if it is a slip, take it out"
+            f"{example} is taken for a slip: the other {len(pool.positives) - 1} examples of {name}, and what else is "
+            f"known, speak for {other}; take it out, or give one more like it"
         )
     return told
 

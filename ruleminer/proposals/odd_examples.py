@@ -1,12 +1,12 @@
 """An example that stands alone: without it, the others speak for a rule that does not derive it, and speak for it more.
 
-The user stands for the examples, so a rule that derives all of them is chosen, whatever else speaks against it. But one
-slip in the table or the number then moves a term, and nothing shows: all examples are derived. So it is asked what the
-others would say alone. If people slip once in fifty examples, the odds that this one is a slip are
+The user stands for the examples, so a rule that derives all of them would be chosen, whatever else speaks against it:
+one slip in the table or the number would move a term, and those beside it. So it is asked what the others say alone. If
+people slip once in fifty examples, the odds that this one is a slip are
 
     (1/50) · posterior of the other rule / posterior of the choice          both of the examples without it
 
-and where they are even or better, the example is told, and the choice is less sure by them.
+Where they are even or better, the other rule is chosen, as surely as the odds have it, and the example is told.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CAPPED = 50.0  # nats
 
 @dataclass(frozen=True, slots=True)
 class OddExample:
-    """A positive by its place in the pool, the rule that the others speak for, and the odds that it is a slip."""
+    """A positive by its place in the pool, the rule that all others speak for, and the odds that it is a slip."""
 
     positive: int
     rule: int

@@ -35,10 +35,8 @@ def in_one_spelling(positives: Sequence[CandidateSet], facts: Sequence[Candidate
     for body, concats in spelt.items():
         votes[tuple(concats.items())] += forms[body]
     homes = [_commonest(fact.spaces[place] for fact in positives if place < len(fact.spaces)) for place in range(2)]
-    return [
-        fact if all(map(_is_iri, fact.arguments)) or _is_elsewhere(fact, homes) else _respelt(fact, spelt, votes)
-        for fact in facts
-    ]
+    spellings = _Spellings(spelt, votes)
+    return [fact if _is_elsewhere(fact, homes) else spellings.respelt(fact) for fact in facts]
 
 
 def _commonest(spaces: Iterable[Place | None]) -> Place | None:
@@ -74,29 +72,54 @@ def _anonymous(part: str | Variable | Transformed) -> str | Variable | Transform
     return replace(part, variable=_VALUE) if isinstance(part, Transformed) else _VALUE
 
 
-def _respelt(
-    fact: CandidateSet,
-    spelt: Mapping[Body, Mapping[int, Concat]],
-    votes: Mapping[tuple[tuple[int, Concat], ...], int],
-) -> CandidateSet:
-    """The fact with IRIs in place of the keys that most rules with IRIs know of it; itself, if none does."""
-    own = {canonical(body.rule): body for body in fact.bodies}
-    ways: dict[Arguments, list[Body]] = {}
-    weight: Counter[Arguments] = Counter()
-    for body, concats in spelt.items():
-        plain = [place for place in concats if place < len(fact.arguments) and not _is_iri(fact.arguments[place])]
-        if plain and canonical(_as_keys(body.rule, plain)) in own:
-            arguments = tuple(
-                _written(concats[place], text) if place in plain else text for place, text in enumerate(fact.arguments)
-            )
-            ways.setdefault(arguments, []).append(body)
-            weight[arguments] = max(weight[arguments], votes[tuple(concats.items())])
-    if not ways:
-        return fact
-    arguments = max(ways, key=lambda one: (weight[one], len(ways[one]), one))
-    changed = {place for place, text in enumerate(arguments) if text != fact.arguments[place]}
-    spaces = tuple(None if place in changed else space for place, space in enumerate(fact.spaces))
-    return CandidateSet(arguments, tuple(ways[arguments]), spaces)
+class _Spellings:
+    """The rules that spell IRIs, and the keys in them. Facts share their rules, so each is looked at once."""
+
+    def __init__(
+        self,
+        spelt: Mapping[Body, Mapping[int, Concat]],
+        votes: Mapping[tuple[tuple[int, Concat], ...], int],
+    ) -> None:
+        self._spelt, self._votes = spelt, votes
+        self._canonical: dict[Body, Rule] = {}
+        self._keyed: dict[frozenset[int], list[tuple[Rule, tuple[int, ...], Body]]] = {}
+
+    def respelt(self, fact: CandidateSet) -> CandidateSet:
+        """The fact with IRIs in place of the keys that most rules with IRIs know of it; itself, if none does."""
+        keyed = self._with_keys(frozenset(place for place, text in enumerate(fact.arguments) if not _is_iri(text)))
+        own = {self._canonical_of(body) for body in fact.bodies} if keyed else set()
+        ways: dict[Arguments, list[Body]] = {}
+        weight: Counter[Arguments] = Counter()
+        for rule, plain, body in keyed:
+            if rule in own:
+                concats = self._spelt[body]
+                arguments = tuple(
+                    _written(concats[place], text) if place in plain else text
+                    for place, text in enumerate(fact.arguments)
+                )
+                ways.setdefault(arguments, []).append(body)
+                weight[arguments] = max(weight[arguments], self._votes[tuple(concats.items())])
+        if not ways:
+            return fact
+        arguments = max(ways, key=lambda one: (weight[one], len(ways[one]), one))
+        changed = {place for place, text in enumerate(arguments) if text != fact.arguments[place]}
+        spaces = tuple(None if place in changed else space for place, space in enumerate(fact.spaces))
+        return CandidateSet(arguments, tuple(ways[arguments]), spaces)
+
+    def _with_keys(self, places: frozenset[int]) -> list[tuple[Rule, tuple[int, ...], Body]]:
+        """The rules that spell an argument at some of these places, with keys there instead."""
+        if places not in self._keyed:
+            found = []
+            for body, concats in self._spelt.items():
+                if plain := tuple(place for place in concats if place in places):
+                    found.append((canonical(_as_keys(body.rule, plain)), plain, body))
+            self._keyed[places] = found
+        return self._keyed[places]
+
+    def _canonical_of(self, body: Body) -> Rule:
+        if body not in self._canonical:
+            self._canonical[body] = canonical(body.rule)
+        return self._canonical[body]
 
 
 def _as_keys(rule: Rule, places: Sequence[int]) -> Rule:

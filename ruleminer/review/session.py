@@ -259,7 +259,9 @@ class ReviewSession:
     def export(self, progress: Progress = silent) -> Delivery:
         """Write the mapping, the evidence and the report, as `propose-mappings` does."""
         with self.lock:
-            return propose_held(replace(self.request, db=self.database), progress)
+            # Its schema and tables were chosen when it was opened.
+            opened = replace(self.request, db=self.database, schema=None, include=(), exclude=())
+            return propose_held(opened, progress)
 
 
 @contextmanager
