@@ -27,7 +27,8 @@ from ruleminer.rules.transformation_sql import transformed_sql
 from ruleminer.rules.transformations import TRANSFORMATIONS, parameter_problem
 from ruleminer.rules.values import Transformed, Variable
 
-SEPARATORS = (" ", ", ", ",", "-", " - ", "/", "@", ":", ": ", ";", "|", "_", ".", "#", "=", " (", "(", ")")
+# The T stands between day and time where a database keeps them as text.
+SEPARATORS = (" ", "T", ", ", ",", "-", " - ", "/", "@", ":", ": ", ";", "|", "_", ".", "#", "=", " (", "(", ")")
 FACTORS = (Decimal("0.01"), Decimal(100), Decimal("0.001"), Decimal(1000))
 MOST_FIELDS, MOST_ITEMS, DECIMALS = 40, 5, (1, 2, 3, 4)
 LONGEST = 1000  # characters of a value that is transformed

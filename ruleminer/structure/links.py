@@ -52,7 +52,8 @@ _IDENTIFYING = frozenset({
 _MEASURES = frozenset({
     "quantity", "qty", "amount", "count", "total", "price", "cost", "rate", "year", "month", "day", "age", "size",
     "length", "height", "width", "weight", "duration", "minute", "second", "percent", "score", "rank", "level",
-    "version", "stock", "balance", "salary", "points", "position", "sequence",
+    "version", "stock", "balance", "salary", "points", "position", "sequence", "view", "views", "hits", "likes",
+    "clicks", "downloads", "reputation",
 })
 _WITHIN = frozenset({
     "parent", "manager", "supervisor", "boss", "report", "superior", "superordinate", "predecessor", "successor",
@@ -239,6 +240,8 @@ def _weighed(
     name = _name_evidence(table.name, column.name, target.name, key.name)
     if table.name == target.name and not said & _WITHIN:
         name *= 0.3  # Exam.examOf is something of an exam, not an exam
+    elif table.name == target.name and said & _IDENTIFYING and key.name == target.own_key:
+        name = max(name, _NAMED)  # the parent's id of a post is that of a post
     use = own.distinct / max(1, there.distinct)
     weight = 1.0 if surprise > 0 else 1.0 - name  # a name that fits needs no help from the values
     score = _NAME * name + _SURPRISE * weight * max(-_GREAT, min(surprise, _GREAT)) / _GREAT + _USE * use

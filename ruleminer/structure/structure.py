@@ -22,12 +22,18 @@ from ruleminer.structure.links import DiscoveredLink, with_links
 from ruleminer.structure.padding import with_padding
 from ruleminer.structure.profile import ColumnProfile, Constants, Profile, profile_of
 from ruleminer.structure.spaces import Space, spaces_of
+from ruleminer.structure.words import words
 
 FORMAT = 1
 MOST_CODES = 32  # values that a column of codes may have
 FEW_CODES = 12  # values up to which each of them may tell a kind of row
 _CODE_KINDS = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT)
 _NAMES_ROWS = 0.75  # share of a column's texts that must differ for it to name rows
+_SAME_NAMES = 0.3  # the same for a column that is called a name
+_CALLED_NAMES = frozenset({"name", "title", "label", "username", "login", "nickname"})
+_NO_NAMES = frozenset(
+    {"date", "time", "timestamp", "datetime", "url", "uri", "guid", "uuid", "hash", "password", "token"}
+)
 _LONGEST_NAME = 80.0  # characters that a text may have, on average, to be what people call a thing
 
 
@@ -137,9 +143,18 @@ class Structure:
         )
 
     def naming_columns(self, table: Table) -> tuple[str, ...]:
-        """The columns by which people call the rows of a table: short texts of which most stand once."""
-        profiles = {name: self.profile.column(table.name, name) for name in self.short_texts(table)}
-        return tuple(name for name, one in profiles.items() if one and one.distinct >= _NAMES_ROWS * one.filled)
+        """The columns by which people call the rows of a table: short texts of which most stand once.
+
+        Of a column that is called a name, fewer need to: two users may have the same. Nobody goes by a date or an
+        address on the web, however different all of them are.
+        """
+        found = []
+        for name in self.short_texts(table):
+            one, last = self.profile.column(table.name, name), words(name)[-1:]
+            least = _SAME_NAMES if _CALLED_NAMES.intersection(last) else _NAMES_ROWS
+            if one and one.distinct >= least * one.filled and not _NO_NAMES.intersection(last):
+                found.append(name)
+        return tuple(found)
 
     def to_json(self) -> dict[str, Any]:
         """Plain dicts and lists, for a run's files and for programs."""

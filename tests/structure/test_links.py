@@ -251,3 +251,16 @@ def test_a_table_of_pairs_links_both_whatever_its_columns_are_called(key: str, i
     found = found_links(database_of(tmp_path, *tables, *rows, *pairs))
     assert (("promotes.second", "product.code") in found) == is_link
     assert (("promotes.one", "campaign.code") in found) == is_link
+
+
+def test_the_parents_id_leads_to_its_own_table_though_small_numbers_lie_in_every_key(tmp_path: Path) -> None:
+    script = [
+        "CREATE TABLE post (id BIGINT PRIMARY KEY, parent_id BIGINT, title VARCHAR)",
+        "INSERT INTO post SELECT i, IF(i % 3 = 0, NULL, 1 + (i * 7919) % (i + 1)), 't' || i FROM range(1, 2401) r(i)",
+        "UPDATE post SET parent_id = NULL WHERE parent_id > 2400",
+        "CREATE TABLE vote (id BIGINT PRIMARY KEY, weight BIGINT)",
+        "INSERT INTO vote SELECT i, i % 3 FROM range(1, 5001) r(i)",
+    ]
+    found = found_links(database_of(tmp_path, *script))
+    assert ("post.parent_id", "post.id") in found
+    assert not any(end.startswith("vote.") for _, end in found)
