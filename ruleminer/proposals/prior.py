@@ -243,7 +243,8 @@ class PriorOf:
     def _is_whole(self, rule: Rule) -> bool:
         if len(rule.body) != 1 or rule.constants or rule.exclusions or _only_filled(rule):
             return False
-        return any(place in self._keys for place in rule.places_of(rule.arguments[0]))
+        places = rule.places_of(rule.arguments[0])
+        return any(place in self._keys for place in places) or self._is_key(rule, places)
 
     def _chance_joins(self, rule: Rule) -> int:
         """Joins of columns that no foreign key relates: equal values may be chance there."""
