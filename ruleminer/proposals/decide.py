@@ -6,7 +6,7 @@ union (`claims.py`). Commands, reports and the mapping study take their choice f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ RulesSize = Callable[[Sequence[Rule]], int | None]
 
 NAMED = 0.8  # how well the names of a rule must fit that no example speaks for
 _CONTESTED = 0.5  # of the posterior, where a class gets all rows of one above and its examples share a code
+_RATHER = 0.5  # the posterior from which a draft decides its inverse
 _SHOWN = 12  # rules of a term that the network's decision keeps
 _LEAST = 1e-12  # that a probability is taken for
 _SURE = 0.9  # the posterior from which a model's word will do where names are silent
@@ -143,6 +144,8 @@ def decide(
             told = None if term in joint.answers else _turned(ontology.find(term), decisions, ontology)
             if (decision := told or _drafted(beliefs, joint)) is not None:
                 drafted[term] = decision
+    if joint is not None:
+        drafted |= _as_inverses(drafted, ontology, joint.answers)
     return {**decisions, **drafted}
 
 
@@ -151,27 +154,50 @@ def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ont
 
     Were the two decided apart, each would add to the other what it has too much.
     """
-    for iri in ontology.inverses(term.iri):
-        other = ontology.get(iri)
-        known = decisions.get(other.name) if other is not None else None
-        if known is None or not known.measured.pool.positives or known.word:
-            continue
-        rules = [canonical(replace(r, predicate=term.name, arguments=r.arguments[::-1])) for r in known.rules]
-        chosen = list(known.chosen)
-        measured = known.measured.only(chosen)
-        measured = replace(measured, pool=rule_pool(term.name, rules, GUESS), coherence=None, reaches=None)
-        ranking = replace(
-            known.ranking,
-            ranker=Ranker.JOINT,
-            order=np.arange(len(rules)),
-            posterior=known.ranking.posterior[chosen],
-            log_prior=known.ranking.log_prior[chosen],
-            log_likelihood=known.ranking.log_likelihood[chosen],
-            chosen=tuple(range(len(rules))),
-        )
-        reason = f"it is the inverse of {other.name if other else iri}, which examples decide"
-        return Decision(measured, ranking, known.posterior, drafted=True, turned=(reason,))
+    for other in _inverses(term, ontology):
+        known = decisions.get(other)
+        if known is not None and known.measured.pool.positives and not known.word:
+            return _turned_round(known, term.name, f"it is the inverse of {other}, which examples decide")
     return None
+
+
+def _inverses(term: OntologyTerm, ontology: Ontology) -> list[str]:
+    return [other.name for iri in ontology.inverses(term.iri) if (other := ontology.get(iri)) is not None]
+
+
+def _turned_round(known: Decision, name: str, why: str) -> Decision:
+    rules = [canonical(replace(r, predicate=name, arguments=r.arguments[::-1])) for r in known.rules]
+    chosen = list(known.chosen)
+    measured = known.measured.only(chosen)
+    measured = replace(measured, pool=rule_pool(name, rules, GUESS), coherence=None, reaches=None)
+    ranking = replace(
+        known.ranking,
+        ranker=Ranker.JOINT,
+        order=np.arange(len(rules)),
+        posterior=known.ranking.posterior[chosen],
+        log_prior=known.ranking.log_prior[chosen],
+        log_likelihood=known.ranking.log_likelihood[chosen],
+        chosen=tuple(range(len(rules))),
+    )
+    return Decision(measured, ranking, known.posterior, drafted=True, turned=(why,))
+
+
+def _as_inverses(drafted: Mapping[str, Decision], ontology: Ontology, answered: Collection[str]) -> dict[str, Decision]:
+    """The drafts of properties that the ontology calls inverse: the surer one, if it is rather right, decides both.
+
+    What the user spoke of stands for itself, and decides its inverse.
+    """
+    found: dict[str, Decision] = {}
+    for name, own in drafted.items():
+        rivals = [drafted[other] for other in _inverses(ontology.find(name), ontology) if other in drafted]
+        if name in answered or not rivals:
+            continue
+        other = max(rivals, key=lambda one: one.posterior)
+        partner = other.measured.pool.predicate
+        if partner != name and other.posterior > max(_RATHER, own.posterior):
+            turned = _turned_round(other, name, f"it is the inverse of {partner}, which is surer")
+            found[name] = replace(turned, none=min(own.none, 1.0 - other.posterior), beliefs=own.beliefs)
+    return found
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:

@@ -12,7 +12,7 @@ import pytest
 
 from ruleminer.problem.ontology import Ontology, Property, PropertyKind
 from ruleminer.proposals.candidate_sets import CandidateSet
-from ruleminer.proposals.decide import Decision, _sure, _turned, decide
+from ruleminer.proposals.decide import Decision, _as_inverses, _sure, _turned, decide
 from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.prior import Prior, PriorWeights
@@ -122,6 +122,33 @@ def test_the_inverse_of_what_examples_decide_is_decided_with_it() -> None:
     assert [rule_text(one) for one in turned.rules] == ["memberOf(x, y) <- joins(club: y, member: x), member(id: x)"]
     assert "inverse of hasMember" in turned.reasons[0]
     assert _turned(ontology.find("hasMember"), {}, ontology) is None
+
+
+def test_of_two_drafts_that_are_inverse_the_surer_one_decides_both_unless_the_user_spoke_of_the_other() -> None:
+    def property_(name: str, inverse: str) -> Property:
+        return Property(NAMESPACE + name, name, PropertyKind.OBJECT, inverses=(NAMESPACE + inverse,))
+
+    def drafted(text: str, posterior: float) -> Decision:
+        rule = parse_rule(text)
+        pool = pool_of(rule.predicate, [CandidateSet(("1", "2"), (Body(rule),))], [])
+        known = Measured(pool, np.array([9.0]), (Prior(5.0, 0.5, 0.0, 1.0),), None, 100)
+        ranking = rank(known, Ranker.EVIDENCE, PriorWeights())
+        return Decision(known, ranking, posterior, none=1 - posterior, drafted=True)
+
+    ontology = Ontology((), (property_("heldAt", "hosted"), property_("hosted", "heldAt")))
+    held = drafted("heldAt(x, y) <- race(id: x, circuit: y)", 0.9)
+    hosted = drafted("hosted(x, y) <- circuit(id: x, url: y)", 0.8)
+    found = _as_inverses({"heldAt": held, "hosted": hosted}, ontology, ())
+    assert list(found) == ["hosted"]
+    assert [rule_text(one) for one in found["hosted"].rules] == ["hosted(x, y) <- race(id: y, circuit: x)"]
+    assert found["hosted"].posterior == 0.9
+    assert "inverse of heldAt" in found["hosted"].reasons[0]
+    assert _as_inverses({"heldAt": held, "hosted": hosted}, ontology, {"hosted"}) == {}
+    unsure = drafted("heldAt(x, y) <- race(id: x, circuit: y)", 0.4)
+    assert (
+        _as_inverses({"heldAt": unsure, "hosted": drafted("hosted(x, y) <- circuit(id: x, url: y)", 0.3)}, ontology, ())
+        == {}
+    )
 
 
 def test_a_class_that_gave_way_to_another_is_no_surer_than_both_are_together() -> None:
