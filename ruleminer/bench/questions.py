@@ -171,7 +171,9 @@ class Review:
 
 def information(review: Review) -> Question | None:
     """The question that tells most."""
-    found = review.questions.next(review.decisions, review.answered)
+    questions = review.questions
+    unthought = [term for term in review.world.truth if questions.is_roomy and term not in review.decisions]
+    found = questions.next(review.decisions, review.answered, unthought=unthought)
     return None if isinstance(found, NoQuestion) else found
 
 

@@ -23,8 +23,9 @@ from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import as_proposed, proposed_before
 from ruleminer.proposals.proposal import Proposal
 from ruleminer.proposals.ranking import Measured, Ranker
-from ruleminer.proposals.replay import Applied, Replay, united
+from ruleminer.proposals.replay import Applied, Replay
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
+from ruleminer.proposals.same_spaces import united
 from ruleminer.proposals.stage import Delivery, propose_held
 from ruleminer.proposals.term_proposals import (
     MeasuredTerms,
@@ -194,7 +195,7 @@ class ReviewSession:
         fact = question.facts[place]
         some = (rule for number in question.derived_by[place] for rule in question.hypotheses[number].rules)
         with self.lock:
-            return [rule for rule in dict.fromkeys(some) if self.replay.derived(rule, [fact])[0]]
+            return [rule for rule in dict.fromkeys(some) if self.replay.derived.by(rule, [fact])[0]]
 
     def cannot_tell(self, question: Question) -> tuple[Change, ...]:
         """Say that none of a question's facts can be told; or that no fact comes to mind."""

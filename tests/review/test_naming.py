@@ -12,7 +12,7 @@ import pytest
 
 from ruleminer.errors import DatabaseTimeoutError, InputError, SearchTimeError
 from ruleminer.problem.decisions import NAMED, Said, UserDecision, read_decisions
-from ruleminer.proposals import replay
+from ruleminer.proposals import rule_search
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
@@ -192,7 +192,7 @@ def test_a_row_that_is_gone_takes_no_rule_with_it(session: ReviewSession, about:
 
 
 def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    good, searches = replay.rules_deriving, []
+    good, searches = rule_search.rules_deriving, []
 
     def once_too_slow(facts: Any, *others: Any) -> Any:
         searches.append(facts)
@@ -200,7 +200,7 @@ def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, mo
             raise (DatabaseTimeoutError, SearchTimeError)[len(searches) - 1]("it took more than 30 s")
         return good(facts, *others)
 
-    monkeypatch.setattr(replay, "rules_deriving", once_too_slow)
+    monkeypatch.setattr(rule_search, "rules_deriving", once_too_slow)
     before = session.rules["Pot"]
     session.say(UserDecision("Pot", Said.HOLDS, ("glaze:99999",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
     assert len(searches) == 1, "for both"
@@ -214,7 +214,7 @@ def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, mo
 def test_one_search_does_for_all_facts_and_one_that_cannot_be_read_does_not_spoil_it(
     session: ReviewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, searches = replay.rules_deriving, []
+    good, searches = rule_search.rules_deriving, []
 
     def counted(facts: Any, *others: Any) -> Any:
         searches.append(len(facts))
@@ -222,14 +222,14 @@ def test_one_search_does_for_all_facts_and_one_that_cannot_be_read_does_not_spoi
             raise InputError("no such thing")
         return good(facts, *others) if any(fact.arguments == _DAY for fact in facts) else {}
 
-    monkeypatch.setattr(replay, "rules_deriving", counted)
+    monkeypatch.setattr(rule_search, "rules_deriving", counted)
     absent = [UserDecision("zeit", Said.HOLDS, ("glaze:2", f"18{n:02}-01-01")) for n in range(20)]
     session.say(*absent)
     assert searches == [20]
     session.say(UserDecision("Zorgle", Said.HOLDS, ("bad",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
     assert searches == [20, 2, 1, 1], "what was searched for is known"
     assert any("date(" in rule for rule in session.rules["zeit"])
-    monkeypatch.setattr(replay, "_MOST_SEARCHED", 3)
+    monkeypatch.setattr(rule_search, "_MOST_SEARCHED", 3)
     session.say(*(UserDecision("zeit", Said.HOLDS, ("glaze:3", f"17{n:02}-01-01")) for n in range(5)))
     assert searches == [20, 2, 1, 1, 3]
     assert sum("too many facts to search for" in note for note in session.applied.notes) == 2

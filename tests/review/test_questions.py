@@ -377,9 +377,9 @@ def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_
             before = len(tries)
             session.question("Person")
             assert len(tries) == before, "each is tried once"
-            assert session.replay.derived(rule, [fact]) == [False]
+            assert session.replay.derived.by(rule, [fact]) == [False]
         session.say(UserDecision("Paper", Said.UNKNOWN, ("3",)))
-        assert session.replay.derived(rule, [fact]) == [True]
+        assert session.replay.derived.by(rule, [fact]) == [True]
         assert session.questions.differences(some).facts
 
 
