@@ -15,9 +15,10 @@ from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import arity
 from ruleminer.progress import Say
+from ruleminer.review.called import names_of, told_fact
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import names_of, rows_shown, told_fact
+from ruleminer.review.rows import rows_shown
 from ruleminer.review.session import Change, ReviewSession
 
 Ask = Callable[[str], str | None]

@@ -44,6 +44,7 @@ _ROOM = 2  # terms for each table and column, up to which a term that no name sp
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
 _ROW_MORE = 0.08  # bits that a row must add to a choice
 _UNTHOUGHT = 0.75  # how far it is believed of a term that the network never thought of that nothing is here
+_SHOWN = 0.75  # how far a rule is believed from which a row of it is shown, and no fact asked for
 _TYPED = 1.5  # what a fact that the user names must be worth, in units of one that is shown
 
 Floats = NDArray[np.float64]
@@ -221,7 +222,7 @@ class Questions:
             rows, bits = self._choice(shares, found.derives, open_, -place)
             if len(rows) > 1 and bits > _DEARER * best.information:
                 best = self._question(term, some, found, tuple(rows), bits)
-        if may_name:
+        if may_name and (best is None or not some[0].rules or some[0].share < _SHOWN):
             named = self._naming(term, some, found)
             if best is None or named.worth > _TYPED * best.worth:
                 best = named

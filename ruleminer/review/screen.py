@@ -18,9 +18,10 @@ from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.proposal import Proposal, RuleEvidence, Status
 from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.term_proposals import is_shown
+from ruleminer.review.called import names_of
 from ruleminer.review.hypotheses import entropy
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import Row, names_of, rows_shown
+from ruleminer.review.rows import Row, rows_shown
 from ruleminer.review.session import Change, ReviewSession
 from ruleminer.review.words import rule_words
 from ruleminer.rules.export.r2rml import r2rml_text
