@@ -1,4 +1,4 @@
-"""What people call the things in a fact: by a column of names, by first and last name, else by what tells rows apart."""
+"""What people call the things in a fact: a column of names, first and last name, else what tells rows apart."""
 
 from __future__ import annotations
 

@@ -85,7 +85,9 @@ class NoQuestion:
     reason: str
 
 
-class _Doubt(NamedTuple):
+class Doubt(NamedTuple):
+    """What may be meant by a term, where that is open."""
+
     bits: float
     term: str
     hypotheses: tuple[Hypothesis, ...]
@@ -129,12 +131,7 @@ class Questions:
         an answer may well tell much and change nothing, or nothing yet. Each term has its turn: a question on one that
         was asked about before counts for less, since what is meant by it may be no rule of the pool.
         """
-        doubts = []
-        for term, decision in decisions.items():
-            some = hypotheses_of(decision, self.is_roomy)
-            bits = entropy([one.share for one in some])
-            if bits >= worth:
-                doubts.append(_Doubt(bits, term, some, self._weight(term)))
+        doubts = self.doubts(decisions, worth)
         found = [(one.worth, one) for one in map(self._of_unthought, unthought) if one is not None]
         most, fresh = 0.0, 0
         for doubt in sorted(doubts, key=lambda one: (-one.promise, one.term)):
@@ -157,6 +154,16 @@ class Questions:
             return NoQuestion(_why(len(decisions), len(doubts), most, late))
         found = sorted(found, key=lambda one: -one[0])[:_WEIGHED]
         return max(found, key=lambda one: one[0] + _BIT * self._of_others(one[1], decisions.get(one[1].term)))[1]
+
+    def doubts(self, decisions: Mapping[str, Decision], worth: float = WORTH) -> list[Doubt]:
+        """The terms that are in doubt: of which a question might tell enough to be asked."""
+        found = []
+        for term, decision in decisions.items():
+            some = hypotheses_of(decision, self.is_roomy)
+            bits = entropy([one.share for one in some])
+            if bits >= worth:
+                found.append(Doubt(bits, term, some, self._weight(term)))
+        return found
 
     def _of_unthought(self, term: str) -> Question | None:
         """Which fact of a term without a decision does the user know? None where they said something of it."""
@@ -353,6 +360,8 @@ def _mutual(shares: Floats, answers: Floats) -> float:
 
 
 def _why(terms: int, doubts: int, most: float, late: bool) -> str:
+    if not doubts and terms < 2:
+        return "it is as good as decided" if terms else "no rule is in question"
     if not doubts:
         return f"of all {terms} terms that rules are in question for, each is as good as decided"
     rest = "1 term is" if doubts == 1 else f"{doubts} terms are"

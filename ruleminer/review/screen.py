@@ -12,7 +12,7 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm, arity
 from ruleminer.proposals.derivations import Fact
-from ruleminer.proposals.explain import certainty_of, kind_of_term
+from ruleminer.proposals.explain import kind_of_term
 from ruleminer.proposals.identity import identity_policy, mapping_of
 from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.proposal import Proposal, RuleEvidence, Status
@@ -71,8 +71,8 @@ def _listed(session: ReviewSession, name: str) -> Json:
     elif founded and decision is not None:
         state = "proposed" if decision.measured.pool.positives else "guessed"
     sure = 0.0
-    if founded and decision is not None:  # as the report and the terminal tell it
-        sure = certainty_of(decision, session.pools.terms.calibration)
+    if founded:
+        sure = session.certainty(name)
     return {
         "name": name,
         "label": next(iter(meant.labels), ""),
