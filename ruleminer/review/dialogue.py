@@ -57,7 +57,8 @@ def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None
     """Ask at most so many questions; each answer is written down at once."""
     before = session.rules
     asked = answered = 0
-    ending, term, is_there = "", None, False  # `is_there`: something was asked of the term since the user went to it
+    ending, is_helped = "", False
+    term, is_there = None, False  # where the user went to, and whether anything was asked of it since
     while not ending:
         if most is not None and asked >= most:
             ending = f"{most} question{'' if most == 1 else 's'} asked, as you wished"
@@ -73,8 +74,9 @@ def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None
                 continue
             question = Question(term, (), 0.0, session.hypotheses(term), ())
         asked += 1
-        if asked == 1:
+        if not is_helped:
             say(HELP)
+            is_helped = True
         say("")
         say(told_state(session.state))
         for line in told_question(session, question, asked):

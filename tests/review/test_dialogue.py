@@ -12,7 +12,7 @@ from ruleminer.dataset import read_dataset
 from ruleminer.problem.decisions import Said, read_decisions
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.request import ProposeRequest
-from ruleminer.review.dialogue import converse
+from ruleminer.review.dialogue import HELP, converse
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.review import review_terminal
 from ruleminer.review.session import ReviewSession
@@ -161,6 +161,7 @@ def test_one_goes_to_a_term_and_leaves_it(potters: ReviewSession) -> None:
     ended = converse(potters, ask, told.append)
     assert all(", /, u, q]" in prompt for prompt in prompts)
     assert (ended.asked, ended.ending) == (1, "stopped")
+    assert told.count(HELP) == 1
     headers = [number for number, line in enumerate(told) if line.startswith("1. ")]
     questions = ["\n".join(told[start : start + 3]) for start in headers]
     for name, shown in zip((first.term, other, first.term), questions, strict=True):
