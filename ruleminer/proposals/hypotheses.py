@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -326,7 +327,8 @@ def problem_of(
 
     Of more candidates than MOST the most promising stay. A rule that derives nothing here is no hypothesis.
     """
-    bodies = list(dict.fromkeys(body for one in candidates for body in one.bodies))
+    offered = {id(one.bodies): one.bodies for one in candidates}.values()  # most terms are offered the same ones
+    bodies = list(dict.fromkeys(chain.from_iterable(offered)))
     known = world.known(bodies)
     terms = [one.term for one in candidates]
     pairs = world.pairs(candidates, known, ontology)

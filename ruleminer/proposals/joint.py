@@ -124,6 +124,7 @@ class Joint:
         }
         self.prior_of = PriorOf(ontology, world.structure.schema, counted)
         self._priors: dict[Rule, Prior] = {}
+        self._promise: dict[OntologyTerm, float] = {}
         self.network = (saved or shipped_network(FEATURES)).network
 
     def hearing(self, answers: Mapping[str, Answers]) -> Joint:
@@ -242,9 +243,17 @@ class Joint:
             return terms
         given = list(map(self.ontology.find, dict.fromkeys((*measured, *self.answers))))
         terms = list(dict.fromkeys((*given, *terms)))
-        names = sorted({*(table.name for table in schema.tables), *columns})
-        index = NameIndex(names)
-        meaning = self.world.meaning
+        if not self._promise.keys() >= set(terms):
+            self._promise.update(self._promises(terms))
+        asked = sorted(terms[len(given) :], key=self._promise.__getitem__, reverse=True)[: MOST_TERMS - len(given)]
+        chosen = {term.iri for term in asked}
+        return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
+
+    def _promises(self, terms: Sequence[OntologyTerm]) -> dict[OntologyTerm, float]:
+        """How much each term is called like any table or column."""
+        tables = self.world.structure.schema.tables
+        names = sorted({name for table in tables for name in (table.name, *(one.name for one in table.columns))})
+        index, meaning = NameIndex(names), self.world.meaning
         vectors = meaning.vectors(names) if meaning else None
 
         def promise(term: OntologyTerm) -> float:
@@ -252,9 +261,7 @@ class Joint:
             near = float((vectors @ meaning.vectors(titles).T).max()) if vectors is not None and meaning else 0.0
             return max(near, index.best(titles))
 
-        asked = sorted(terms[len(given) :], key=promise, reverse=True)[: MOST_TERMS - len(given)]
-        chosen = {term.iri for term in asked}
-        return [*given, *(term for term in terms[len(given) :] if term.iri in chosen)]
+        return {term: promise(term) for term in terms}
 
     def _subjects(self, body: Body) -> set[Space]:
         """The kinds of things that a rule is about."""

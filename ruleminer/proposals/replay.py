@@ -8,39 +8,33 @@ longer bears out is told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ruleminer.errors import DatabaseError, InputError, SearchTimeError
-from ruleminer.extraction.search import rules_deriving
+from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
-from ruleminer.problem.facts import Fact
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.candidate_sets import Spaces
 from ruleminer.proposals.decide import Decision, decide
+from ruleminer.proposals.derived_facts import DerivedFacts
 from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.implied_choice import ImpliedChoice
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Bools, Pool, rule_pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.proposals.rule_search import RuleSearch
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
-from ruleminer.rules.values import Place, Rule
-from ruleminer.sources.schema import ForeignKey, Schema
-from ruleminer.structure.links import DiscoveredLink
-from ruleminer.structure.structure import Structure
+from ruleminer.rules.values import Rule
 
 if TYPE_CHECKING:
     from ruleminer.proposals.joint import Joint
 
 USER = "user"  # the origin of rules in the user's own words
-# Searches after one word of the user; one does for all facts, but one that cannot be read spoils it for others.
-_MOST_SEARCHES = 8
-_MOST_SEARCHED = 200  # facts
 
 
 @dataclass(frozen=True)
@@ -59,14 +53,15 @@ class Replay:
 
     measure: Measure
     said: UserDecisions = field(default_factory=UserDecisions)
-    _derives: dict[tuple[Body, Arguments], bool] = field(default_factory=dict)
+    derived: DerivedFacts = field(init=False)
+    search: RuleSearch = field(init=False)
     _unusable: dict[Body, str] = field(default_factory=dict)
-    # What the database could not answer, perhaps for a time limit: it is asked again, but not before the next word.
-    unanswered: dict[object, str] = field(default_factory=dict)  # and why, as far as that is told
-    # The rules that were searched for, of facts that none in question derives.
-    _rules_of: dict[tuple[str, Arguments], tuple[Body, ...]] = field(default_factory=dict)
     # Which examples a part derives that follows from other terms; None where it cannot be run.
     _implied: dict[object, list[bool] | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.derived = DerivedFacts(self.measure.derivations)
+        self.search = RuleSearch(self.derived, self.measure.ontology)
 
     def spoken_of(self, *, facts: bool) -> tuple[str, ...]:
         """The terms that the user keeps a rule of; with `facts`, also those of which they know that one holds."""
@@ -93,9 +88,10 @@ class Replay:
 
     def of(self, said: UserDecisions) -> Replay:
         """The same database's replay of other decisions: what was asked is known."""
-        return Replay(
-            self.measure, said, self._derives, self._unusable, _rules_of=self._rules_of, _implied=self._implied
-        )
+        other = replace(self, said=said)
+        other.derived = self.derived.again()
+        other.search = self.search.again(other.derived)
+        return other
 
     @property
     def _joined(self) -> ImpliedChoice:
@@ -133,23 +129,11 @@ class Replay:
         return tuple(notes)
 
     def _why_underived(self, term: str, fact: Arguments) -> str:
-        gone = self._gone(fact)
+        gone = self.derived.gone(fact)
         if gone:
             return f": there is no {gone} now"
-        late = self.unanswered.get((term, fact))
+        late = self.derived.unanswered.get((term, fact))
         return f", and no other was found: {late}" if late else ""
-
-    def _gone(self, fact: Arguments) -> str:
-        """The first thing of a fact that is told with its table and that the database does not have; "" if none."""
-        texts = self.measure.derivations.texts
-        for text in fact:
-            told = texts.told(text)
-            if told is None:
-                continue
-            body = Body(texts.itself(told[0]))
-            if not self.derived(body, [(text,)])[0] and (body, (text,)) not in self.unanswered:
-                return text
-        return ""
 
     def _with_answers(self, decision: Decision) -> Decision:
         """The decision with the user's facts in its pool."""
@@ -166,8 +150,8 @@ class Replay:
         """What the user said, as the network hears it: of all terms but those that bring examples of their own."""
         given = {term for term, one in applied.measured.items() if one.pool.positives}
         facts = {term: self.sure(term) for term in self.terms if term not in given and term not in self.said.kept}
-        self.ask_ahead([(body, list(own)) for term, own in facts.items() if own for body in joint.offered(term)])
-        self._search(facts, joint)
+        self.derived.ask([(body, list(own)) for term, own in facts.items() if own for body in joint.offered(term)])
+        self.search.look_for(self._unexplained(facts, joint))
         found = {}
         for term in self.terms:
             kept = self.said.kept.get(term)
@@ -176,12 +160,12 @@ class Replay:
                 found[term] = Answers(kept=bodies)
             elif term not in given and (facts.get(term) or self.said.rejected.get(term)):
                 asked = facts.get(term, {})
-                more = tuple(dict.fromkeys(body for fact in asked for body in self._rules_of.get((term, fact), ())))
-                self.ask_ahead([(body, list(asked)) for body in more])
+                more = self.search.found(term, asked)
+                self.derived.ask([(body, list(asked)) for body in more])
                 derived = {
                     body: np.array(own)
                     for body in dict.fromkeys((*joint.offered(term), *more))
-                    if any(own := [self._derives.get((body, fact), False) for fact in asked])
+                    if any(own := [self.derived.known.get((body, fact), False) for fact in asked])
                 }
                 named = np.array([self._is_named(term, fact) for fact in asked], bool)
                 found[term] = Answers(
@@ -197,50 +181,18 @@ class Replay:
         """Whether the user named a fact, and nothing but a rule can be missing: its things are there, none was lost."""
         if fact not in self.said.named.get(term, ()):
             return False
-        return (term, fact) not in self.unanswered and not self._gone(fact)
+        return (term, fact) not in self.derived.unanswered and not self.derived.gone(fact)
 
-    def _search(self, facts: Mapping[str, Mapping[Arguments, bool]], joint: Joint) -> None:
-        """Search for rules for facts that hold and that none in question derives, as `extract` does: once, for all."""
-        open_: list[tuple[str, Arguments]] = []
+    def _unexplained(
+        self, facts: Mapping[str, Mapping[Arguments, bool]], joint: Joint
+    ) -> Iterator[tuple[str, Arguments]]:
+        """The facts that hold and that no rule derives which the network knows of."""
+        known = self.derived.known
         for term, asked in facts.items():
             offered = joint.offered(term)
-            open_ += [
-                (term, fact)
-                for fact, holds in asked.items()
-                if holds and (term, fact) not in self._rules_of and (term, fact) not in self.unanswered
-                and not any(self._derives.get((body, fact)) for body in offered)
-            ]  # fmt: skip
-        waiting = [open_[:_MOST_SEARCHED]] if open_ else []
-        self.unanswered.update(dict.fromkeys(open_[_MOST_SEARCHED:], "it is one of too many facts to search for"))
-        for _ in range(_MOST_SEARCHES):
-            if not waiting:
-                return
-            some = waiting.pop(0)
-            try:
-                self._search_for(some)
-            except (DatabaseError, SearchTimeError) as problem:  # it may be answered another time
-                self.unanswered.update(dict.fromkeys(some, str(problem)))
-            except InputError:  # there is no such thing as one of them
-                middle = len(some) // 2
-                waiting += [some[:middle], some[middle:]] if middle else []
-                self._rules_of |= {} if middle else {some[0]: ()}
-        self.unanswered.update((one, "it is one of too many facts to search for") for some in waiting for one in some)
-
-    def rules_of(self, term: str, fact: Arguments) -> tuple[Body, ...]:
-        """The rules that derive a fact, as `extract` finds them."""
-        if (term, fact) not in self._rules_of:
-            self._search_for([(term, fact)])
-        return self._rules_of[term, fact]
-
-    def _search_for(self, some: Sequence[tuple[str, Arguments]]) -> None:
-        derivations, ontology = self.measure.derivations, self.measure.ontology
-        names = {term: ontology.find(term).name for term, _ in some}
-        examples = [Fact(names[term], fact, (None,) * len(fact)) for term, fact in some]
-        found = rules_deriving(examples, derivations.database, derivations.structure, ontology)
-        self.ask_ahead([(body, [fact]) for term, fact in some for body in found.get(names[term], ())])
-        for term, fact in some:
-            own = found.get(names[term], ())
-            self._rules_of[term, fact] = tuple(body for body in own if self._derives.get((body, fact)))
+            for fact, holds in asked.items():
+                if holds and not any(known.get((body, fact)) for body in offered):
+                    yield term, fact
 
     def sure(self, term: str) -> dict[Arguments, bool]:
         """The facts of a term that the user was sure of, and whether they hold."""
@@ -312,7 +264,7 @@ class Replay:
         if one is None:
             return Measured(alone, size, priors, None, measure.rows)
         pool = one.pool
-        derived = np.array([self.derived(rule, [*pool.positives, *pool.negatives])], bool)
+        derived = np.array([self.derived.by(rule, [*pool.positives, *pool.negatives])], bool)
         wider = replace(
             pool,
             rules=(*pool.rules, rule),
@@ -347,7 +299,7 @@ class Replay:
         if not sure:
             return one
         pool = _without_facts(one.pool, sure, self.measure.derivations.texts)
-        derived = np.array([self.derived(body, list(sure)) for body in pool.bodies], bool).reshape(-1, len(sure))
+        derived = np.array([self.derived.by(body, list(sure)) for body in pool.bodies], bool).reshape(-1, len(sure))
         holds = np.array(list(sure.values()), bool)
         term = pool.predicate
         nowhere: Spaces = (None,) * len(pool.rules[0].arguments)
@@ -375,45 +327,13 @@ class Replay:
             ),
         )
 
-    def derived(self, rule: Rule | Body, facts: Sequence[Arguments]) -> list[bool]:
-        """Which facts the rule derives; none where it cannot be asked."""
-        body = rule if isinstance(rule, Body) else Body(rule)
-        self.ask_ahead([(body, facts)])
-        return [self._derives.get((body, fact), False) for fact in facts]
-
-    def ask_ahead(self, asked: Sequence[tuple[Body, Sequence[Arguments]]]) -> None:
-        """Ask which of these facts the rules beside them derive, as far as it is not known, many at a time."""
-        open_: list[tuple[Body, list[Arguments], list[Arguments]]] = []
-        texts = self.measure.derivations.texts
-        for body, facts in asked:
-            fresh, plain = [], []
-            for fact in facts:
-                if (body, fact) in self._derives or (body, fact) in self.unanswered:
-                    continue
-                keys = texts.read(body, fact)
-                if keys is None:  # things of other spaces
-                    self._derives[body, fact] = False
-                else:
-                    fresh.append(fact)
-                    plain.append(keys)
-            if fresh:
-                open_.append((body, fresh, plain))
-        if not open_:
-            return
-        answers = self.measure.derivations.coverage([(body.rule, keys) for body, _, keys in open_])
-        for (body, facts, _), answer in zip(open_, answers, strict=True):
-            if answer is None:
-                self.unanswered.update(((body, fact), "") for fact in facts)
-            else:
-                self._derives.update(((body, fact), bool(yes)) for fact, yes in zip(facts, answer, strict=True))
-
     def ask_for(self, measured: Mapping[str, Measured]) -> None:
         """Ask in one go for all that `applied` will ask."""
         asked: list[tuple[Body, Sequence[Arguments]]] = []
         for term, facts in self.said.facts.items():
             if term in measured:
                 asked += [(body, list(facts)) for body in measured[term].pool.bodies]
-        self.ask_ahead(asked)
+        self.derived.ask(asked)
 
 
 def upheld(
@@ -427,35 +347,6 @@ def upheld(
         ranking = replace(ranking, ranker=ranker, chosen=chosen, chosen_posterior=1.0)
         found[term] = Decision(measured, ranking, 1.0, word)
     return found
-
-
-def united(structure: Structure, said: UserDecisions, notes: list[str]) -> Structure:
-    """The structure with a link for every two columns that the user said name the same kind of thing."""
-    more: dict[str, list[ForeignKey]] = {}
-    links = []
-    for line in said.same_spaces:
-        start, end = (place_in(text.strip(), structure.schema) for text in (*line.about.split(" = ", 1), "")[:2])
-        if start is None or end is None:
-            notes.append(f"{line.about}: said to be the same kind of thing, but the database has no such column now")
-        elif structure.space(start) is None or structure.space(start) != structure.space(end):
-            more.setdefault(start.table, []).append(ForeignKey((start.column,), end.table, (end.column,)))
-            links.append(DiscoveredLink(*start, *end, float("inf"), ("the user says so",)))
-    if not links:
-        return structure
-    tables = tuple(
-        replace(table, foreign_keys=(*table.foreign_keys, *more.get(table.name, ())))
-        for table in structure.schema.tables
-    )
-    return replace(structure, schema=replace(structure.schema, tables=tables), links=(*structure.links, *links))
-
-
-def place_in(text: str, schema: Schema) -> Place | None:
-    """`table.column`, where both may hold dots."""
-    for cut in (at for at, character in enumerate(text) if character == "."):
-        table, column = text[:cut], text[cut + 1 :]
-        if table in schema and any(one.name == column for one in schema.table(table).columns):
-            return Place(table, column)
-    return None
 
 
 def _certain(one: Measured, rules: Sequence[Rule]) -> Measured:

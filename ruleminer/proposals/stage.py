@@ -29,9 +29,9 @@ from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import wishes
 from ruleminer.proposals.proposal import Proposal, Proposals, Status
-from ruleminer.proposals.replay import united
 from ruleminer.proposals.report.page import report_html
 from ruleminer.proposals.request import MIN_CONFIDENCE, ProposeRequest, live_database, run_ontology
+from ruleminer.proposals.same_spaces import united
 from ruleminer.proposals.term_proposals import propose_terms
 from ruleminer.proposals.written_forms import days_of
 from ruleminer.rules.mapping import refuse_illegal_terms

@@ -1,8 +1,8 @@
 """The questions in a terminal, or answered by a file: one after the other, until nothing is worth asking.
 
 A file of answers has a line for each: `y`, `n`, `?`, a number for "which of these?", `0` for "none of them", `= FACT`
-to name a fact that holds, `u` to take the last one back, `a` to accept what is proposed, `r` to reject it, `-` for "no
-rule here", `q` to stop.
+to name a fact that holds, `/ TERM` to go to a term and `/` to leave it, `u` to take the last one back, `a` to accept
+what is proposed, `r` to reject it, `-` for "no rule here", `q` to stop.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import arity
 from ruleminer.progress import Say
+from ruleminer.review.called import names_of, told_fact
 from ruleminer.review.naming import typed_fact
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import names_of, rows_shown, told_fact
-from ruleminer.review.session import Change, ReviewSession
+from ruleminer.review.rows import rows_shown
+from ruleminer.review.session import Change, MappingState, ReviewSession
 
 Ask = Callable[[str], str | None]
 """Given a prompt, what the user types; None at the end of the input."""
 
 HELP = (
     "y it holds · n it does not · ? cannot be told · 1–9 the one that holds · 0 none of them · = FACT one that holds, "
-    "in your words · a accept the proposed rule · r reject it · - no rule here · u undo · q stop"
+    "in your words · a accept the proposed rule · r reject it · - no rule here · / TERM go to a term, / leave it · "
+    "u undo · q stop"
 )
 _ANSWERS = ("y", "n", *"0123456789")  # to other questions: where a fact is asked for they name none, or by `=`
 _COMMANDS = ("q", "u", "?", "a", "r", "-")  # whatever is asked
@@ -42,26 +44,48 @@ class Dialogue:
     ending: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What an answer leads to."""
+
+    ending: str = ""  # why the dialogue ends, if it does
+    term: str | None = None  # that the user goes to
+    is_answer: bool = True  # or a way to another question
+
+
 def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None) -> Dialogue:
     """Ask at most so many questions; each answer is written down at once."""
     before = session.rules
     asked = answered = 0
-    ending = ""
+    ending, is_helped = "", False
+    term, is_there = None, False  # where the user went to, and whether anything was asked of it since
     while not ending:
         if most is not None and asked >= most:
             ending = f"{most} question{'' if most == 1 else 's'} asked, as you wished"
             break
-        question = session.question()
+        question = session.question(term)
         if isinstance(question, NoQuestion):
-            ending = question.reason
-            break
+            if term is None:
+                ending = question.reason
+                break
+            say(f"   {term}: {question.reason}")
+            if is_there:
+                term = None
+                continue
+            question = Question(term, (), 0.0, session.hypotheses(term), ())
         asked += 1
-        if asked == 1:
+        if not is_helped:
             say(HELP)
+            is_helped = True
+        say("")
+        say(told_state(session.state))
         for line in told_question(session, question, asked):
             say(line)
-        ending = _answered(session, question, ask, say)
-        answered += not ending
+        step = _answered(session, question, ask, say)
+        ending, is_there = step.ending, step.is_answer
+        answered += step.is_answer and not step.ending
+        if not step.is_answer:
+            asked, term = asked - 1, step.term
         if ending == _AT_END:
             ending = f"{ending}, with {answered} of {asked} question{'' if asked == 1 else 's'} answered"
     after = session.rules
@@ -69,9 +93,14 @@ def converse(session: ReviewSession, ask: Ask, say: Say, most: int | None = None
     return Dialogue(asked, changed, ending)
 
 
+def told_state(state: MappingState) -> str:
+    """How far the mapping is, in one line."""
+    sure = f", {state.sure:.0%} sure on average" if state.mapped else ""
+    return f"mapped: {state.mapped} of {state.terms} terms{sure} · worth asking about: {state.worth_asking}"
+
+
 def told_question(session: ReviewSession, question: Question, number: int) -> Iterator[str]:
     """The question with the rows behind it, line by line."""
-    yield ""
     if question.is_open:
         places = ", ".join("…" * arity(session.ontology.find(question.term)))
         yield f"{number}. Can you name one: {question.term}({places})? {_how(session, question.term)}"
@@ -111,23 +140,33 @@ def _how(session: ReviewSession, term: str) -> str:
     return f"Write two things, or a thing and a value, with a comma between them; for a thing {thing}."
 
 
-def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> str:
-    """Take answers until one is good; why the dialogue ends, if it does."""
-    asked = question
+def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> _Step:
+    """Take answers until one is good; what it changes is told, and what no longer fits."""
+    asked, notes = question, set(session.applied.notes)
     while True:
         keys = f"1–{len(question.facts)}, 0, ?, =" if question.is_choice else "y, n, ?, ="
-        typed = ask(f"   [{'a fact, ?' if question.is_open else keys}, a, r, -, u, q] ")
+        typed = ask(f"   [{'a fact, ?' if question.is_open else keys}, a, r, -, /, u, q] ")
         if typed is None:
-            return _AT_END
+            return _Step(_AT_END)
         word = typed.strip().lower()
         if word == "q":
-            return "stopped"
+            return _Step("stopped")
+        if word.startswith("/"):
+            name = typed.strip().removeprefix("/").strip()
+            try:
+                return _Step(term=session.ontology.find(name).name if name else None, is_answer=False)
+            except InputError as problem:
+                say(f"   {problem}")
+                continue
         if word == "u":
             taken, changes = session.undo()
             say(f"   taken back: {taken.told}" if taken else "   there is nothing to take back")
         elif word in ("a", "r"):
+            rules = session.decisions[question.term].rules if question.term in session.decisions else ()
+            if not rules:
+                say(f"   no rule is proposed for {question.term}")
+                continue
             said = Said.ACCEPTED if word == "a" else Said.REJECTED
-            rules = session.decisions[question.term].rules
             changes = session.say(UserDecision(question.term, said, rules=rules))
         elif word == "-":
             changes = session.say(UserDecision(question.term, Said.NO_RULE))
@@ -156,7 +195,10 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
             continue
         for change in changes:
             say(f"   {told_change(change)}")
-        return ""
+        for note in session.applied.notes:
+            if note not in notes:
+                say(f"   note: {note}")
+        return _Step()
 
 
 def _answer_of(session: ReviewSession, question: Question, word: str) -> tuple[Change, ...] | None:
@@ -192,10 +234,10 @@ def file_answers(path: Path) -> Ask:
     answers = []
     for number, line in enumerate(lines, start=1):
         word = line.partition("#")[0].strip().lower()
-        if line.lstrip().startswith("="):  # a fact may hold anything
+        if line.lstrip().startswith(("=", "/")):  # a fact may hold anything, and so may the name of a term
             word = line.strip()
         elif word and word not in known:
-            known_words = "y, n, ?, 0–9, = FACT, a, r, -, u and q"
+            known_words = "y, n, ?, 0–9, = FACT, / TERM, a, r, -, u and q"
             raise InputError(f"{path}, line {number}: an answer is one of {known_words}, not {word!r}")
         if word:
             answers.append(word)

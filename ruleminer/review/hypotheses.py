@@ -17,6 +17,7 @@ from ruleminer.proposals.decide import NAMED, Decision
 from ruleminer.proposals.evidence import log_spared
 from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.ranking import Ranker
+from ruleminer.rules.body import Body
 from ruleminer.rules.values import Rule
 
 MOST = 40  # hypotheses of a term that are told apart
@@ -39,7 +40,8 @@ def hypotheses_of(decision: Decision, tempered: bool = False) -> tuple[Hypothesi
 
     With `tempered`, the network is not believed all that it says before the user has said anything: it learnt from
     databases that we made, in which things go by fewer names than in a user's. That the database has nothing of the
-    term is half believed, and what is against its best rule counts for more.
+    term is half believed, and what is against its best rule counts for more; of a term of several kinds of things
+    each is doubted until something was said of it, for what is meant of one kind need not be meant of another.
     """
     if decision.word:
         return (Hypothesis(decision.rules, 1.0),)
@@ -78,18 +80,27 @@ def _believed(decision: Decision, tempered: bool) -> tuple[Hypothesis, ...]:
     if tempered and not any(some[place].rules for some, place in zip(by_part, best, strict=True)):
         return _unknown(decision)
     chosen = [some[place].rules for some, place in zip(by_part, best, strict=True)]
-    found = [Hypothesis(_joined(chosen), 1.0)]
-    for number, some in enumerate(by_part):
+    others: list[Hypothesis] = []
+    narrower: list[Hypothesis] = []
+    for number, (some, belief) in enumerate(zip(by_part, decision.beliefs, strict=True)):
         beside = [*chosen[:number], *chosen[number + 1 :]]
-        found += [
-            Hypothesis(_joined([one.rules, *beside]), one.share / some[best[number]].share)
-            for place, one in enumerate(some)
-            if place != best[number]
-        ]
+        is_doubted = tempered and any(beside) and _is_unasked(chosen[number], belief)
+        for place, one in enumerate(some):
+            odds = one.share / some[best[number]].share
+            if place != best[number] and not one.rules and is_doubted:
+                narrower.append(Hypothesis(_joined(beside), odds**_TEMPERED))
+            elif place != best[number]:
+                others.append(Hypothesis(_joined([one.rules, *beside]), odds))
     if tempered and not len(decision.beliefs[0].answers.holds):
-        found = [found[0], *_louder(found[1:])]
+        others = _louder(others)
+    found = [Hypothesis(_joined(chosen), 1.0), *narrower, *others]
     found = sorted(found, key=lambda one: -one.share)[:MOST]
     return _whole([one for one in _whole(found) if one.share >= _LEAST])
+
+
+def _is_unasked(rules: Sequence[Rule], belief: Belief) -> bool:
+    """Whether nothing was said yet of any fact that the rules of a part derive."""
+    return bool(rules) and not any(Body(rule) in belief.answers.derives for rule in rules)
 
 
 def _louder(others: Sequence[Hypothesis]) -> list[Hypothesis]:

@@ -74,8 +74,8 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
         told = tuple(
             text if one is None else texts.of_row(one.table, one.key) for text, one in zip(fact, choices, strict=True)
         )
-        replay.ask_ahead([(body, [told]) for body in some])
-        derived = [body for body in some if replay.derived(body, [told])[0]]
+        replay.derived.ask([(body, [told]) for body in some])
+        derived = [body for body in some if replay.derived.by(body, [told])[0]]
         for body in derived:
             found.setdefault(texts.written(body, texts.read(body, told) or told), body)
         if not derived and choices[0] is not None:
@@ -95,7 +95,7 @@ def named_facts(fact: Fact, term: OntologyTerm, bodies: Iterable[Body], replay: 
 
 def _searched(fact: Fact, term: OntologyTerm, replay: Replay) -> Sequence[Body]:
     try:
-        return replay.rules_of(term.name, fact)
+        return replay.search.of(term.name, fact)
     except DatabaseError as problem:
         raise InputError(f"{', '.join(fact)} could not be searched for: {problem}") from None
 
@@ -105,7 +105,7 @@ def _is_there(choice: Choice, replay: Replay) -> bool:
     if choice.column or len(choice.columns) != 1:
         return True
     rule = Rule(choice.table, (_X,), (Atom(choice.table, ((choice.columns[0], _X),)),))
-    return replay.derived(rule, [(choice.key,)])[0]
+    return replay.derived.by(rule, [(choice.key,)])[0]
 
 
 def _example(replay: Replay) -> str:

@@ -15,7 +15,7 @@ rules come into question to show a row of each, the user is asked to name a fact
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -43,6 +43,8 @@ _AGAIN = 0.5  # what counts of a question on a term for each fact of it that is 
 _ROOM = 2  # terms for each table and column, up to which a term that no name speaks for is asked about
 _DEARER = 1.25  # what a choice must tell, in units of a yes or no, to be worth the reading
 _ROW_MORE = 0.08  # bits that a row must add to a choice
+_UNTHOUGHT = 0.75  # how far it is believed of a term that the network never thought of that nothing is here
+_SHOWN = 0.75  # how far a rule is believed from which a row of it is shown, and no fact asked for
 _TYPED = 1.5  # what a fact that the user names must be worth, in units of one that is shown
 
 Floats = NDArray[np.float64]
@@ -83,7 +85,9 @@ class NoQuestion:
     reason: str
 
 
-class _Doubt(NamedTuple):
+class Doubt(NamedTuple):
+    """What may be meant by a term, where that is open."""
+
     bits: float
     term: str
     hypotheses: tuple[Hypothesis, ...]
@@ -117,27 +121,25 @@ class Questions:
         decisions: Mapping[str, Decision],
         answered: Mapping[str, Set[Fact]],
         worth: float = WORTH,
+        unthought: Iterable[str] = (),
     ) -> Question | NoQuestion:
         """The question that is worth most, of the terms that are in doubt; or why there is none.
+
+        `unthought` are terms without a decision: what they are called is like nothing here, so only the user can tell.
 
         It is worth what it adds to the probability that the right hypothesis is chosen, and a little for each bit:
         an answer may well tell much and change nothing, or nothing yet. Each term has its turn: a question on one that
         was asked about before counts for less, since what is meant by it may be no rule of the pool.
         """
-        doubts = []
-        for term, decision in decisions.items():
-            some = hypotheses_of(decision, self._is_roomy)
-            bits = entropy([one.share for one in some])
-            if bits >= worth:
-                doubts.append(_Doubt(bits, term, some, self._weight(term)))
-        found: list[tuple[float, Question]] = []
+        doubts = self.doubts(decisions, worth)
+        found = [(one.worth, one) for one in map(self._of_unthought, unthought) if one is not None]
         most, fresh = 0.0, 0
         for doubt in sorted(doubts, key=lambda one: (-one.promise, one.term)):
             enough = sorted((gain for gain, _ in found), reverse=True)[:_WEIGHED]
             if len(enough) == _WEIGHED and doubt.promise <= enough[-1]:
                 break
             some = doubt.hypotheses
-            if not all(pair in self._known or pair in self.replay.unanswered for pair in self._pairs(some)):
+            if not all(pair in self._known or pair in self.replay.derived.unanswered for pair in self._pairs(some)):
                 if fresh >= _FRESH and found:
                     continue
                 fresh += 1
@@ -147,14 +149,33 @@ class Questions:
                 most = max(most, question.information)
                 if question.information >= worth:
                     found.append((question.worth * doubt.weight, question))
-        late = any(pair in self.replay.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
+        late = any(pair in self.replay.derived.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
         if not found:
             return NoQuestion(_why(len(decisions), len(doubts), most, late))
         found = sorted(found, key=lambda one: -one[0])[:_WEIGHED]
-        return max(found, key=lambda one: one[0] + _BIT * self._of_others(one[1], decisions[one[1].term]))[1]
+        return max(found, key=lambda one: one[0] + _BIT * self._of_others(one[1], decisions.get(one[1].term)))[1]
+
+    def doubts(self, decisions: Mapping[str, Decision], worth: float = WORTH) -> list[Doubt]:
+        """The terms that are in doubt: of which a question might tell enough to be asked."""
+        found = []
+        for term, decision in decisions.items():
+            some = hypotheses_of(decision, self.is_roomy)
+            bits = entropy([one.share for one in some])
+            if bits >= worth:
+                found.append(Doubt(bits, term, some, self._weight(term)))
+        return found
+
+    def _of_unthought(self, term: str) -> Question | None:
+        """Which fact of a term without a decision does the user know? None where they said something of it."""
+        if term in self.replay.terms:
+            return None
+        shares = np.array([_UNTHOUGHT, 1.0 - _UNTHOUGHT])
+        answers = answers_of(np.array([[False], [True]]), self.slips)
+        gain = chosen_right(shares, answers) - float(shares.max())
+        return Question(term, (), _mutual(shares, answers), (), (), gain=gain)
 
     @cached_property
-    def _is_roomy(self) -> bool:
+    def is_roomy(self) -> bool:
         """Whether the database may have something of most terms: a vocabulary much larger is mostly not there."""
         measure = self.replay.measure
         tables = measure.derivations.structure.schema.tables
@@ -171,9 +192,9 @@ class Questions:
         pool = decision.measured.pool
         return not pool.positives and pool.predicate not in self.replay.said.unnamed
 
-    def _of_others(self, question: Question, decision: Decision) -> float:
+    def _of_others(self, question: Question, decision: Decision | None) -> float:
         """The bits that an answer is expected to tell of other terms, where the network hears of it."""
-        if len(decision.beliefs) != 1 or question.is_open:
+        if decision is None or len(decision.beliefs) != 1 or question.is_open:
             return 0.0
         (belief,) = decision.beliefs
         place = {body: number for number, body in enumerate(belief.bodies, start=1)}
@@ -208,7 +229,7 @@ class Questions:
             rows, bits = self._choice(shares, found.derives, open_, -place)
             if len(rows) > 1 and bits > _DEARER * best.information:
                 best = self._question(term, some, found, tuple(rows), bits)
-        if may_name:
+        if may_name and (best is None or not some[0].rules or some[0].share < _SHOWN):
             named = self._naming(term, some, found)
             if best is None or named.worth > _TYPED * best.worth:
                 best = named
@@ -242,19 +263,19 @@ class Questions:
     def differences(self, some: Sequence[Hypothesis]) -> Differences:
         """The facts in which these hypotheses differ: some of each, and of each two some that only one derives."""
         pairs = self._pairs(some)
-        fresh = [pair for pair in pairs if pair not in self._known and pair not in self.replay.unanswered]
+        fresh = [pair for pair in pairs if pair not in self._known and pair not in self.replay.derived.unanswered]
         derivations = self.replay.measure.derivations
         for pair, rows in zip(fresh, derivations.differences([pairs[one] for one in fresh], _ROWS), strict=True):
             if rows is None:  # a time limit: other facts may tell them apart
-                self.replay.unanswered[pair] = ""
+                self.replay.derived.unanswered[pair] = ""
             else:
                 self._known[pair] = self._written(pairs[pair][0], rows)
         facts = dict.fromkeys(fact for pair in pairs for fact in self._known.get(pair, ()))
         asked = [(place, Body(rule)) for place, one in enumerate(some) for rule in one.rules]
-        self.replay.ask_ahead([(body, list(facts)) for _, body in asked])
+        self.replay.derived.ask([(body, list(facts)) for _, body in asked])
         derives = np.zeros((len(some), len(facts)), bool)
         for place, body in asked:
-            derives[place] |= np.array(self.replay.derived(body, list(facts)), bool)
+            derives[place] |= np.array(self.replay.derived.by(body, list(facts)), bool)
         return Differences(tuple(facts), derives)
 
     def _pairs(
@@ -284,15 +305,15 @@ class Questions:
         )
 
     def _written(self, rules: Sequence[Rule], rows: Sequence[Fact]) -> list[Fact]:
-        """Facts that the rules derive, as they are asked; an empty text is nothing to ask for."""
+        """Facts that the rules derive, as they are asked; an empty or blank text is nothing to ask for."""
         texts = self.replay.measure.derivations.texts
-        facts = [fact for row in rows if all(fact := tuple(map(str, row)))]
+        facts = [fact for fact in (tuple(map(str, row)) for row in rows) if all(map(str.strip, fact))]
         if len(rules) == 1:
             return [texts.written(Body(rules[0]), fact) for fact in facts]
         return [
             texts.written(body, fact)
             for body in map(Body, rules)
-            for fact, yes in zip(facts, self.replay.derived(body, facts), strict=True)
+            for fact, yes in zip(facts, self.replay.derived.by(body, facts), strict=True)
             if yes
         ]
 
@@ -339,6 +360,8 @@ def _mutual(shares: Floats, answers: Floats) -> float:
 
 
 def _why(terms: int, doubts: int, most: float, late: bool) -> str:
+    if not doubts and terms < 2:
+        return "it is as good as decided" if terms else "no rule is in question"
     if not doubts:
         return f"of all {terms} terms that rules are in question for, each is as good as decided"
     rest = "1 term is" if doubts == 1 else f"{doubts} terms are"

@@ -11,8 +11,8 @@ from ruleminer.dataset import read_dataset, require_dataset
 from ruleminer.errors import InputError
 from ruleminer.problem.decisions import UserDecision, append_decisions, read_decisions, same_space
 from ruleminer.progress import Progress, Say, silent
-from ruleminer.proposals.replay import place_in
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
+from ruleminer.proposals.same_spaces import place_in
 from ruleminer.proposals.stage import Delivery
 from ruleminer.review.dialogue import Ask, Dialogue, converse
 from ruleminer.review.session import ReviewSession, open_review

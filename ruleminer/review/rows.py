@@ -1,8 +1,8 @@
-"""What people need to see of a fact: the rows behind it, and what the things in it are called."""
+"""The rows behind a fact, as people need to see them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,11 +15,8 @@ from ruleminer.rules.expressions import as_text, column_of, identifier
 from ruleminer.rules.sql import BodySql, argument_sql
 from ruleminer.rules.values import Atom, Rule, Scalar, Variable
 from ruleminer.sources.schema import Column, quote_identifier
-from ruleminer.structure.structure import Structure
-from ruleminer.structure.words import likeness
 
 _COLUMNS = 14  # of a table that are shown
-_X, _NAME = Variable("x"), Variable("called")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,50 +93,3 @@ def _shown_columns(atom: Atom, derivations: Derivations) -> list[Column]:
     room = max(0, _COLUMNS - len(named))
     others = [column.name for column in columns if column.name not in named][:room]
     return [column for column in columns if column.name in named or column.name in others]
-
-
-def names_of(
-    facts: Sequence[Fact], rules: Sequence[Rule], derivations: Derivations, structure: Structure
-) -> dict[tuple[int, str], str]:
-    """What people call the entities in some facts: for an argument's place and its text, a name, where there is one."""
-    called: dict[tuple[int, str], str] = {}
-    for place in range(len(rules[0].arguments) if rules else 0):
-        naming = _naming_rule(rules, place, structure)
-        if naming is None:
-            continue
-        texts: dict[str, list[str]] = {}  # by key: as it is written, with its table or without
-        for text in dict.fromkeys(fact[place] for fact in facts):
-            told = derivations.texts.told(text)
-            if told is None or told[0] == naming.places_of(_X)[0]:
-                texts.setdefault(text if told is None else told[1], []).append(text)
-        (found,) = derivations.companions([(naming, [(key,) for key in texts])])
-        for (key,), name in sorted(found or ()):
-            for text in texts.get(key, ()):
-                called.setdefault((place, text), name)
-    return called
-
-
-def _naming_rule(rules: Sequence[Rule], place: int, structure: Structure) -> Rule | None:
-    """A rule for the names of an argument's entities, by the table of their key."""
-    for rule in rules:
-        argument = rule.arguments[place]
-        if rule.definition_of(argument) is not None:
-            continue
-        for column in rule.places_of(argument):
-            space = structure.space(column)
-            if space is not None and space.key.table in structure.schema:
-                naming = structure.naming_columns(structure.schema.table(space.key.table))
-                if naming:
-                    best = max(naming, key=lambda name: likeness("name", name) + likeness("title", name))
-                    atom = Atom(space.key.table, ((space.key.column, _X), (best, _NAME)))
-                    return Rule(rule.predicate, (_X, _NAME), (atom,))
-    return None
-
-
-def told_fact(term: str, fact: Fact, called: Mapping[tuple[int, str], str]) -> str:
-    """A fact for the terminal: `hasAuthor(12 “On rules”, 7 “Ann Lee”)`."""
-    parts = []
-    for place, value in enumerate(fact):
-        name = called.get((place, value))
-        parts.append(f"{value} “{name}”" if name is not None and name != value else value)
-    return f"{term}({', '.join(parts)})"

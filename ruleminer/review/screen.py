@@ -12,15 +12,16 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm, arity
 from ruleminer.proposals.derivations import Fact
-from ruleminer.proposals.explain import certainty_of, kind_of_term
+from ruleminer.proposals.explain import kind_of_term
 from ruleminer.proposals.identity import identity_policy, mapping_of
 from ruleminer.proposals.iri_columns import iri_columns
 from ruleminer.proposals.proposal import Proposal, RuleEvidence, Status
 from ruleminer.proposals.report.colouring import rule_pieces, sql_pieces
 from ruleminer.proposals.term_proposals import is_shown
+from ruleminer.review.called import names_of
 from ruleminer.review.hypotheses import entropy
 from ruleminer.review.questions import NoQuestion, Question
-from ruleminer.review.rows import Row, names_of, rows_shown
+from ruleminer.review.rows import Row, rows_shown
 from ruleminer.review.session import Change, ReviewSession
 from ruleminer.review.words import rule_words
 from ruleminer.rules.export.r2rml import r2rml_text
@@ -70,8 +71,8 @@ def _listed(session: ReviewSession, name: str) -> Json:
     elif founded and decision is not None:
         state = "proposed" if decision.measured.pool.positives else "guessed"
     sure = 0.0
-    if founded and decision is not None:  # as the report and the terminal tell it
-        sure = certainty_of(decision, session.pools.terms.calibration)
+    if founded:
+        sure = session.certainty(name)
     return {
         "name": name,
         "label": next(iter(meant.labels), ""),

@@ -18,13 +18,14 @@ from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
-from ruleminer.proposals.explain import explain
+from ruleminer.proposals.explain import certainty_of, explain
 from ruleminer.proposals.live_structure import live_structure
 from ruleminer.proposals.made_from import as_proposed, proposed_before
 from ruleminer.proposals.proposal import Proposal
 from ruleminer.proposals.ranking import Measured, Ranker
-from ruleminer.proposals.replay import Applied, Replay, united
+from ruleminer.proposals.replay import Applied, Replay
 from ruleminer.proposals.request import ProposeRequest, live_database, run_ontology
+from ruleminer.proposals.same_spaces import united
 from ruleminer.proposals.stage import Delivery, propose_held
 from ruleminer.proposals.term_proposals import (
     MeasuredTerms,
@@ -55,6 +56,16 @@ class Change:
     term: str
     before: tuple[str, ...]
     after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MappingState:
+    """How far a mapping is."""
+
+    terms: int
+    mapped: int
+    sure: float  # of those that are mapped, on average
+    worth_asking: int  # terms that are in doubt
 
 
 @dataclass(frozen=True)
@@ -149,9 +160,36 @@ class ReviewSession:
             # What examples speak of, and what bears on their mapping, comes before terms that nobody gave one of.
             first = {name: one for name, one in some.items() if self.pools.terms.measured and self._is_mapped(one)}
             found = self.questions.next(first, answered, worth)
-            if isinstance(found, Question) or len(first) == len(some):
+            unthought = self._unthought(term)
+            if isinstance(found, Question) or (len(first) == len(some) and not unthought):
                 return found
-            return self.questions.next(some, answered, worth)
+            return self.questions.next(some, answered, worth, unthought)
+
+    def _unthought(self, term: str | None = None) -> list[str]:
+        """The terms that only the user can tell of, for nothing here is called like them; or the one that is asked for.
+
+        Of a vocabulary that is much larger than the database most are not there, and nobody is asked about each.
+        """
+        if self.network is None or (term is None and not self.questions.is_roomy):
+            return []
+        names = (one.name for one in self.ontology.terms) if term is None else (term,)
+        gone = {*self.decisions, *self.applied.silent, *self.replay.terms}
+        return [name for name in names if name not in gone]
+
+    @property
+    def state(self) -> MappingState:
+        """How many terms are mapped, how surely, and of how many a question is worth asking."""
+        with self.lock:
+            mapped = [name for name, one in self.decisions.items() if is_shown(one, self.request)]
+            sure = sum(map(self.certainty, mapped)) / max(1, len(mapped))
+            asked = len(self.questions.doubts(self.decisions)) + len(self._unthought())
+            terms = {term.name for term in self.ontology.terms} | self.decisions.keys()
+            return MappingState(len(terms), len(mapped), sure, asked)
+
+    def certainty(self, term: str) -> float:
+        """The one figure that is shown of a term that is mapped, as the report and the terminal tell it."""
+        decision = self.decisions[term]
+        return 1.0 if decision.word else certainty_of(decision, self.pools.terms.calibration)
 
     def _is_mapped(self, decision: Decision) -> bool:
         """Whether a term has examples, or is in the mapping without any."""
@@ -194,7 +232,7 @@ class ReviewSession:
         fact = question.facts[place]
         some = (rule for number in question.derived_by[place] for rule in question.hypotheses[number].rules)
         with self.lock:
-            return [rule for rule in dict.fromkeys(some) if self.replay.derived(rule, [fact])[0]]
+            return [rule for rule in dict.fromkeys(some) if self.replay.derived.by(rule, [fact])[0]]
 
     def cannot_tell(self, question: Question) -> tuple[Change, ...]:
         """Say that none of a question's facts can be told; or that no fact comes to mind."""

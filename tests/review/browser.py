@@ -127,4 +127,7 @@ def requested(browser: WebDriver) -> list[str]:
 def screenshot(browser: WebDriver, folder: Path, name: str) -> None:
     """A picture to look at."""
     folder.mkdir(parents=True, exist_ok=True)
+    browser.execute_async_script(
+        "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+    )  # what scrolled is drawn
     browser.save_screenshot(str(folder / f"{name}.png"))

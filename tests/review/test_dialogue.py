@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from ruleminer.dataset import read_dataset
 from ruleminer.problem.decisions import Said, read_decisions
 from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.request import ProposeRequest
-from ruleminer.review.dialogue import converse
+from ruleminer.review.dialogue import HELP, converse
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.review import review_terminal
 from ruleminer.review.session import ReviewSession
@@ -91,7 +91,7 @@ def question_of(session: ReviewSession, *, choice: bool) -> Question:
 def test_only_the_keys_that_are_shown_answer(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
     for choice, typed, keys in ((True, ["y", "n", "4", ""], "[1–3, 0, "), (False, ["1", "0", "x"], "[y, n, ")):
         asked = question_of(session, choice=choice)
-        monkeypatch.setattr(session, "question", lambda asked=asked: asked)
+        monkeypatch.setattr(session, "question", lambda term=None, asked=asked: asked)
         prompts, told = [], []
         left = iter([*typed, None])
 
@@ -133,10 +133,94 @@ def test_terms_of_the_mapping_are_asked_about_first(session: ReviewSession, monk
     session.decisions = {"absent": replace(absent, measured=bare), mapped: told[mapped]}
     asked: list[list[str]] = []
 
-    def next_(decisions: Mapping[str, Decision], answered: object, worth: float) -> NoQuestion:
+    def next_(decisions: Mapping[str, Decision], answered: object, worth: float, unthought: object = ()) -> NoQuestion:
         asked.append(list(decisions))
         return NoQuestion("none")
 
     monkeypatch.setattr(session.questions, "next", next_)
     session.question()
     assert asked == [[mapped], ["absent", mapped]]
+
+
+def typing(*typed: str) -> tuple[Callable[[str], str | None], list[str]]:
+    left, prompts = iter(typed), list[str]()
+
+    def ask(prompt: str) -> str | None:
+        prompts.append(prompt.strip())
+        return next(left, None)
+
+    return ask, prompts
+
+
+def test_one_goes_to_a_term_and_leaves_it(potters: ReviewSession) -> None:
+    first = potters.question()
+    assert isinstance(first, Question)
+    other = next(term.name for term in potters.ontology.terms if term.name != first.term)
+    ask, prompts = typing(f"/{other}", "/ Zorgl", "/", "q")
+    told: list[str] = []
+    ended = converse(potters, ask, told.append)
+    assert all(", /, u, q]" in prompt for prompt in prompts)
+    assert (ended.asked, ended.ending) == (1, "stopped")
+    assert told.count(HELP) == 1
+    headers = [number for number, line in enumerate(told) if line.startswith("1. ")]
+    questions = ["\n".join(told[start : start + 3]) for start in headers]
+    for name, shown in zip((first.term, other, first.term), questions, strict=True):
+        assert f"{name}(" in shown
+    assert sum("Zorgle" in line and "no class or property Zorgl" in line for line in told) == 1
+    assert not potters.said.lines
+
+
+def test_one_stays_at_a_term_until_nothing_is_worth_asking_of_it(
+    potters: ReviewSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str | None] = []
+    left = {"Zorgle": 2}
+
+    def question(term: str | None = None) -> Question | NoQuestion:
+        asked.append(term)
+        left[term or ""] = left.get(term or "", 9) - 1
+        named = term or "zeit"
+        return Question(named, (), 1.0, potters.hypotheses(named), ()) if left[term or ""] >= 0 else NoQuestion("sure")
+
+    monkeypatch.setattr(potters, "question", question)
+    told: list[str] = []
+    converse(potters, typing("/Zorgle", "?", "?", "q")[0], told.append)
+    assert asked == [None, "Zorgle", "Zorgle", "Zorgle", None]
+    assert "   Zorgle: sure" in told
+
+
+def test_of_a_term_that_nothing_is_worth_asking_of_a_fact_can_be_named(session: ReviewSession) -> None:
+    book = question_of(session, choice=True)
+    ask, _ = typing("/Author", "?", "q")
+    told: list[str] = []
+    asked = session.question
+    session.question = lambda term=None: asked(term) if term else book  # type: ignore[method-assign]
+    converse(session, ask, told.append)
+    assert any(line.startswith("   Author: ") for line in told)
+    assert any("Can you name one: Author(…)" in line for line in told)
+    assert session.said.unnamed == {"Author"}
+
+
+def test_how_far_the_mapping_is_stands_above_each_question(potters: ReviewSession) -> None:
+    told: list[str] = []
+    before = potters.state
+    converse(potters, typing("-", "q")[0], told.append)
+    shown = [line for line in told if line.startswith("mapped: ")]
+    assert len(shown) == 2
+    assert shown[0].startswith(f"mapped: {before.mapped} of {before.terms} terms")
+    assert shown[0].endswith(f"worth asking about: {before.worth_asking}")
+    assert potters.state.mapped == len(potters.rules)
+    assert 1 <= potters.state.worth_asking < before.worth_asking, "a term without a rule is not asked about"
+    assert all(potters.certainty(name) <= 1.0 for name in potters.rules)
+
+
+def test_a_named_fact_that_fails_is_told_at_once(potters: ReviewSession) -> None:
+    told: list[str] = []
+    ask, prompts = typing("/zeit", "= glaze:99, 2021-01-05", "= glaze:4, 1821-01-05", "q")
+    converse(potters, ask, told.append)
+    assert len(prompts) == 4, "what is no thing is asked again, and says nothing"
+    missing = next(number for number, line in enumerate(told) if "there is no glaze:99" in line)
+    (note,) = (number for number, line in enumerate(told) if line.startswith("   note: zeit(glaze:4, 1821-01-05)"))
+    after = [number for number, line in enumerate(told) if line.startswith("mapped: ")]
+    assert missing < note < after[-1]
+    assert "is derived by no rule in question" in told[note]

@@ -12,7 +12,7 @@ import pytest
 
 from ruleminer.errors import DatabaseTimeoutError, InputError, SearchTimeError
 from ruleminer.problem.decisions import NAMED, Said, UserDecision, read_decisions
-from ruleminer.proposals import replay
+from ruleminer.proposals import rule_search
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
@@ -24,39 +24,14 @@ from ruleminer.review.rows import rows_shown
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.rules.body import Body
 from ruleminer.rules.parser import parse_rule
+from tests.review.conftest import VOCABULARY
 
-TABLES = """
-CREATE TABLE kiln (id INTEGER PRIMARY KEY, label VARCHAR);
-CREATE TABLE glaze (id INTEGER PRIMARY KEY, label VARCHAR, since TIMESTAMP);
-CREATE TABLE pot (id INTEGER PRIMARY KEY, glaze INTEGER REFERENCES glaze(id), kiln INTEGER REFERENCES kiln(id));
-INSERT INTO kiln SELECT i, CASE WHEN i = 3 THEN 'twin' ELSE 'kiln ' || i END FROM range(1, 9) t(i);
-INSERT INTO glaze SELECT i, CASE WHEN i = 5 THEN 'twin' ELSE 'glaze, ' || i END,
-    TIMESTAMP '2021-01-01 00:00:00' + INTERVAL (i) DAY FROM range(1, 15) t(i);
-INSERT INTO pot SELECT i, 1 + i % 14, 1 + i % 8 FROM range(1, 41) t(i);
-"""
-VOCABULARY = """
-@prefix : <http://e/#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
-:Zorgle a owl:Class . :Pot a owl:Class .
-:blipped a owl:ObjectProperty . :zeit a owl:DatatypeProperty .
-"""  # fmt: skip
 _DAY = ("glaze:4", "2021-01-05")
 
 
-@pytest.fixture(scope="module")
-def pottery(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pottery")
-    with duckdb.connect(str(folder / "pottery.duckdb")) as connection:
-        connection.execute(TABLES)
-    (folder / "v.ttl").write_text(VOCABULARY)
-    draft_mapping(DraftRequest(str(folder / "pottery.duckdb"), folder / "v.ttl", folder / "run"))
-    return folder / "run"
-
-
 @pytest.fixture
-def session(pottery: Path) -> Iterator[ReviewSession]:
-    (pottery / "decisions.csv").unlink(missing_ok=True)
-    with open_review(ProposeRequest(run=pottery)) as opened:
-        yield opened
+def session(potters: ReviewSession) -> ReviewSession:
+    return potters
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +167,7 @@ def test_a_row_that_is_gone_takes_no_rule_with_it(session: ReviewSession, about:
 
 
 def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    good, searches = replay.rules_deriving, []
+    good, searches = rule_search.rules_deriving, []
 
     def once_too_slow(facts: Any, *others: Any) -> Any:
         searches.append(facts)
@@ -200,7 +175,7 @@ def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, mo
             raise (DatabaseTimeoutError, SearchTimeError)[len(searches) - 1]("it took more than 30 s")
         return good(facts, *others)
 
-    monkeypatch.setattr(replay, "rules_deriving", once_too_slow)
+    monkeypatch.setattr(rule_search, "rules_deriving", once_too_slow)
     before = session.rules["Pot"]
     session.say(UserDecision("Pot", Said.HOLDS, ("glaze:99999",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
     assert len(searches) == 1, "for both"
@@ -214,7 +189,7 @@ def test_a_search_without_time_is_told_and_made_again(session: ReviewSession, mo
 def test_one_search_does_for_all_facts_and_one_that_cannot_be_read_does_not_spoil_it(
     session: ReviewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, searches = replay.rules_deriving, []
+    good, searches = rule_search.rules_deriving, []
 
     def counted(facts: Any, *others: Any) -> Any:
         searches.append(len(facts))
@@ -222,14 +197,14 @@ def test_one_search_does_for_all_facts_and_one_that_cannot_be_read_does_not_spoi
             raise InputError("no such thing")
         return good(facts, *others) if any(fact.arguments == _DAY for fact in facts) else {}
 
-    monkeypatch.setattr(replay, "rules_deriving", counted)
+    monkeypatch.setattr(rule_search, "rules_deriving", counted)
     absent = [UserDecision("zeit", Said.HOLDS, ("glaze:2", f"18{n:02}-01-01")) for n in range(20)]
     session.say(*absent)
     assert searches == [20]
     session.say(UserDecision("Zorgle", Said.HOLDS, ("bad",)), UserDecision("zeit", Said.HOLDS, _DAY, about=NAMED))
     assert searches == [20, 2, 1, 1], "what was searched for is known"
     assert any("date(" in rule for rule in session.rules["zeit"])
-    monkeypatch.setattr(replay, "_MOST_SEARCHED", 3)
+    monkeypatch.setattr(rule_search, "_MOST_SEARCHED", 3)
     session.say(*(UserDecision("zeit", Said.HOLDS, ("glaze:3", f"17{n:02}-01-01")) for n in range(5)))
     assert searches == [20, 2, 1, 1, 3]
     assert sum("too many facts to search for" in note for note in session.applied.notes) == 2
@@ -258,7 +233,7 @@ def test_in_the_terminal_a_fact_is_typed_and_asked_back(
     session: ReviewSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Question("Zorgle", (), 1.0, session.hypotheses("Zorgle"), ())
-    monkeypatch.setattr(session, "question", lambda: asked)
+    monkeypatch.setattr(session, "question", lambda term=None: asked)
     told: list[str] = []
     left = iter(["y z", "twin", "0", "= twin", "7", "2", None])
     prompts: list[str] = []
@@ -275,14 +250,14 @@ def test_in_the_terminal_a_fact_is_typed_and_asked_back(
     (line,) = session.said.lines
     assert (line.said, line.about) == (Said.HOLDS, NAMED)
     assert line.fact in {("kiln:3",), ("glaze:5",)}
-    assert prompts[0] == "[a fact, ?, a, r, -, u, q]"
+    assert prompts[0] == "[a fact, ?, a, r, -, /, u, q]"
 
 
 def test_an_answer_to_another_question_names_no_fact(
     session: ReviewSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = Question("Zorgle", (), 1.0, session.hypotheses("Zorgle"), ())
-    monkeypatch.setattr(session, "question", lambda: asked)
+    monkeypatch.setattr(session, "question", lambda term=None: asked)
     (tmp_path / "answers.txt").write_text("1\n2\ny\nn\n0\n= kiln 4\n")
     told: list[str] = []
     converse(session, file_answers(tmp_path / "answers.txt"), told.append, most=1)

@@ -6,6 +6,8 @@ import itertools
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import numpy as np
@@ -16,8 +18,11 @@ from hypothesis import strategies as st
 from ruleminer.errors import DatabaseTimeoutError
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
+from ruleminer.proposals.answers import Answers
+from ruleminer.proposals.decide import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
+from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
@@ -28,6 +33,7 @@ from ruleminer.review.questions import NoQuestion, Question, choice_information,
 from ruleminer.review.rows import rows_behind
 from ruleminer.review.session import ReviewSession, open_review
 from ruleminer.rules.body import Body
+from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Rule
 
@@ -377,9 +383,9 @@ def test_what_the_database_could_not_tell_in_time_is_asked_again_after_the_next_
             before = len(tries)
             session.question("Person")
             assert len(tries) == before, "each is tried once"
-            assert session.replay.derived(rule, [fact]) == [False]
+            assert session.replay.derived.by(rule, [fact]) == [False]
         session.say(UserDecision("Paper", Said.UNKNOWN, ("3",)))
-        assert session.replay.derived(rule, [fact]) == [True]
+        assert session.replay.derived.by(rule, [fact]) == [True]
         assert session.questions.differences(some).facts
 
 
@@ -401,3 +407,56 @@ def test_an_answer_is_no_example_that_was_drawn(people: Path) -> None:
         derives = after.pool.covers[:, 0]
         assert len(set(likelihood[derives].round(9).tolist())) == 1, "large or small"
         assert likelihood[derives].min() > likelihood[~derives].max()
+
+
+def belief(text: str, *, none: float, said: bool) -> Belief:
+    body = Body(parse_rule(text))
+    answers = Answers(np.array([True]), {body: np.array([True])} if said else {})
+    return cast(
+        Belief,
+        SimpleNamespace(
+            bodies=(body,), probabilities=np.array([1.0 - none]), none=none, same=np.array([1]), answers=answers
+        ),
+    )
+
+
+def test_each_kind_of_thing_is_doubted_until_something_was_said_of_it() -> None:
+    """Of rentals the user said that it holds; payments, of which the network is as sure, may be one table too many."""
+    rental = belief("customer(x, y) <- rental(id: x, customer: y)", none=0.002, said=True)
+    payment = belief("customer(x, y) <- payment(id: x, customer: y)", none=0.002, said=False)
+    pool = SimpleNamespace(predicate="customer")
+    decision = SimpleNamespace(word="", beliefs=(rental, payment), measured=SimpleNamespace(pool=pool))
+    shares = {
+        frozenset(atom.table for rule in one.rules for atom in rule.body): one.share
+        for one in hypotheses_of(cast(Decision, decision), tempered=True)
+    }
+    assert shares[frozenset({"rental", "payment"})] > 0.8
+    assert shares[frozenset({"rental"})] > 0.1
+    assert frozenset({"payment"}) not in shares
+    alone = hypotheses_of(cast(Decision, decision), tempered=False)
+    assert [one.share > 0.99 for one in alone] == [True] + [False] * (len(alone) - 1)
+
+
+def test_a_term_that_nobody_thought_of_has_its_turn(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network had no room for it: the user is asked for a fact, once, and what they name decides."""
+    with open_review(ProposeRequest(run=draft)) as session:
+        fact = tuple(session.sample(session.decisions["Author"].rules, 1)[0])
+        del session.decisions["Author"]
+        assert session.questions.is_roomy
+        question = session.question("Author")
+        assert isinstance(question, Question)
+        assert question.is_open
+        asked = session.questions.next({}, {}, unthought=["Author"])
+        assert asked == question
+        monkeypatch.setattr(session.questions, "next", lambda *told: told)
+        assert cast(Any, session.question())[-1] == ["Author"]
+        monkeypatch.undo()
+        session.say(UserDecision("Author", Said.NONE_KNOWN))
+        del session.decisions["Author"]
+        assert isinstance(session.question("Author"), NoQuestion)
+        session.undo()
+        del session.decisions["Author"]
+        assert not isinstance(session.named("Author", (f"person:{fact[0]}",)), Question)
+        assert (f"person:{fact[0]}",) in set().union(
+            *(asked_facts(session, rule) for rule in session.decisions["Author"].rules)
+        )
