@@ -117,3 +117,21 @@ def test_a_table_that_nobody_could_count_is_asked_all_the_same(database: Path) -
     counted = catalog_of(replace(structure, profile=replace(profile, tables=troubled))).rows
     assert counted["nothing"] == 0
     assert "place" not in counted
+
+
+def test_values_whose_numbers_meet_get_others(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = told(("inPlace", 5008, 9), ("placeName", 5000, "place 1"), ("placeName", 5001, "place 2"))
+    plain = extracted(database, tmp_path / "plain", facts)
+    number_of = cells.number_of
+    salts = list[int]()
+
+    def colliding(salt: int) -> str:
+        salts.append(salt)
+        return number_of(salt) if salt > 1 else "CAST(length(key) AS BIGINT)"
+
+    monkeypatch.setattr(cells, "number_of", colliding)
+    met = extracted(database, tmp_path / "met", facts)
+    assert max(salts) == 2
+    assert met.candidates.num_rows > 0
+    assert met.candidates == plain.candidates
+    assert met.rules == plain.rules
