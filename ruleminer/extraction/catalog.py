@@ -95,4 +95,5 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:
-    return () if profile is None else tuple(form for form, rows in profile.common if rows > most)
+    known = () if profile is None else (*profile.common, *profile.frequent)
+    return tuple(form for form, rows in known if rows > most)
