@@ -182,7 +182,7 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
         _note_constants(work, ((str(of), text) for of, texts in drawn.kept.items() for text in texts if of in families))
         known = drawn.tables
     left = {table: columns for table, columns in catalog.by_table.items() if table not in known}
-    _ask_constants(work, source, left, catalog.rows, families, seed)
+    _ask_constants(work, source, left, catalog, families, seed)
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE pool AS
@@ -198,7 +198,7 @@ def _ask_constants(
     work: duckdb.DuckDBPyConnection,
     source: Source,
     tables: Mapping[str, list[SourceColumn]],
-    rows: Mapping[str, int],
+    catalog: Catalog,
     families: Collection[str],
     seed: int,
 ) -> None:
@@ -218,8 +218,9 @@ def _ask_constants(
         work.execute(f"INSERT INTO constant_found SELECT '{Kind.DECIMAL}', v FROM ({numbers}) {early}", [str(seed)])
     for table, of_table in tables.items():
         left = [c for c in of_table if c.family in families and not c.values and not _lies_in(c, ranges)]
-        known = rows.get(table)
-        query = constants_query(table, left, source.dialect, seed, most, known) if known != 0 else None
+        rows = catalog.rows.get(table)
+        told = None if table in catalog.views else rows
+        query = constants_query(table, left, source.dialect, seed, most, told) if rows != 0 else None
         if query is not None:
             with incoming(work, source, query, table):
                 work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")
@@ -266,8 +267,8 @@ def constants_query(
     """One scan of a table: of each family, the distinct constants whose MD5 with the seed comes first.
 
     Constants that cannot be among the first, as some column of their family is known to have so `most` of them, are
-    left before they are told apart, or a table of millions would not fit. Where a column is read alone, its values are
-    told apart before their MD5s are made if they repeat in its `rows`.
+    left before they are told apart, or a table of millions would not fit. Where a column is read alone, and the table
+    has so many `rows`, which nobody needs to compute, values that repeat are told apart before their MD5s are made.
     """
     columns = [column for column in columns if not column.type.is_opaque]
     if not columns:
@@ -284,11 +285,11 @@ def constants_query(
     for column in columns:
         of = exp.Literal.string(str(column.family)).sql(dialect.name)
         form = dialect.lexical(column_of("t", column.name), column.type).sql(dialect.name)
-        if not dialect.reads_columns or len(columns) > _WIDE:
+        if not dialect.reads_columns or rows is None or len(columns) > _WIDE:
             once.append((of, form))
             continue
         name, own = place, column_of("t", column.name).sql(dialect.name)
-        if rows is not None and column.distinct * _REPEATED <= rows:
+        if column.distinct * _REPEATED <= rows:
             name = f"ruleminer_values{column.id}"
             relations.append(f"{name} AS {dialect.materialized}(SELECT DISTINCT {own} FROM {place} AS t)")
         parts.append(f"SELECT {of} AS family, {form} AS v FROM {name} AS t")

@@ -221,7 +221,7 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     numbers: dict[str, ColumnProfile] = {}
     rows = 0
     name, dialect = database.quoted(table.name), database.dialect
-    later = dialect.reads_columns and (table.rows or 0) > _MANY_ROWS
+    later = dialect.reads_columns and not table.is_view and (table.rows or 0) > _MANY_ROWS
     for some in _chunks(columns, _COLUMNS):
         ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect, later))
         left = []

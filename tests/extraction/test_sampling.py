@@ -256,6 +256,9 @@ def test_columns_read_one_by_one_give_the_same_constants(tmp_path: Path, monkeyp
             assert query is not None
             assert ('SELECT DISTINCT t."name"' in query.sql) == reads_columns
             drawn_ones.append(sorted(database.rows(query.sql, query.parameters)))
+        view = sampling.constants_query("few", columns, database.dialect, 0, most)
+        assert view is not None
+        assert view.sql.count('FROM "few"') == 1  # it would be made for each of its columns
     assert drawn_ones[0] == drawn_ones[1]
     assert Counter(of for of, _ in drawn_ones[0]) == {"text": 50, "decimal": 50, "date": 50}
 
