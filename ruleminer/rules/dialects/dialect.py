@@ -75,7 +75,7 @@ class Dialect:
     replaces_views: bool = True
     types_values: bool = True
     """Whether a value has the type that its column declares."""
-    listed_types: Mapping[str, str] = field(default_factory=dict)
+    listed_types: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Of types of columns, in small letters, the types that texts are cast to, to be compared with them in lists."""
     compares_exactly: bool = True
     """Whether texts of columns are equal just if their characters are; where not, their casts to text are compared."""
