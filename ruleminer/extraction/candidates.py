@@ -295,7 +295,8 @@ def _search(search: _Search, compiled: Compiled, index: int) -> dict[str, int]:
     if search.bounded and rows > MOST_INSTANCES:
         named = [f"catalog_naming({name})" for name in compiled.argument_columns]  # what names things comes first
         order = (*named, *outputs, *(["changed"] if compiled.published else []))
-        _cut(work, compiled, index, _Limit("found", ("fact",), order, MOST_INSTANCES, TOO_MANY_INSTANCES))
+        values = tuple(output.name for output in compiled.outputs if output.what == "value")
+        _cut(work, compiled, index, _Limit("found", ("fact",), order, MOST_INSTANCES, TOO_MANY_INSTANCES, values))
     fresh = _name_bodies(search, compiled)
     meant = "".join(f" AND {condition}" for condition in predicates_meant(compiled.template, compiled.published))
     changed = "bool_or(d.changed AND f.positive)" if compiled.published else "true"
@@ -337,7 +338,8 @@ def _find(search: _Search, compiled: Compiled, plan: Plan, index: int, before: i
             return before
     for atom in plan.atoms:
         if search.bounded and atom.of_facts and atom.order and sizes[atom.name] > MOST_ROWS:
-            limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS)
+            values = tuple(name for name in atom.order if name.startswith("val"))
+            limit = _Limit(atom.name, atom.columns, atom.order, MOST_ROWS, TOO_MANY_ROWS, values)
             if _is_crowded(work, limit):
                 _leave_what_meets(work, atom)
                 _cut(work, compiled, index, limit)
@@ -420,6 +422,8 @@ class _Limit:
     order: tuple[str, ...]
     most: int
     why: str
+    values: tuple[str, ...]
+    """Those of the order that are values; they go by their texts."""
 
     @property
     def crowded(self) -> str:
@@ -444,10 +448,14 @@ def _cut(work: duckdb.DuckDBPyConnection, compiled: Compiled, index: int, limit:
     alike, relation = ", ".join(limit.columns), limit.relation
     if _is_crowded(work, limit):
         _note_cut(work, compiled, index, limit.crowded, limit.why)
+        # Values go by hashes, which say nothing of their order.
+        texts = {name: (f"of_{name}.family", f"of_{name}.key") for name in limit.values}
+        order = ", ".join(part for name in limit.order for part in texts.get(name, (name,)))
+        joins = " ".join(f"LEFT JOIN value of_{name} ON of_{name}.val = {relation}.{name}" for name in limit.values)
         work.execute(
             f"""
-            CREATE OR REPLACE TEMP TABLE {relation} AS SELECT * FROM {relation}
-            QUALIFY row_number() OVER (PARTITION BY {alike} ORDER BY {", ".join(limit.order)}) <= {limit.most}
+            CREATE OR REPLACE TEMP TABLE {relation} AS SELECT {relation}.* FROM {relation} {joins}
+            QUALIFY row_number() OVER (PARTITION BY {alike} ORDER BY {order}) <= {limit.most}
             """
         )
 

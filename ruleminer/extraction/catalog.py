@@ -48,6 +48,7 @@ class Catalog:
     rows: Mapping[str, int] = field(default_factory=dict)
     common_rows: int | None = None
     constants: Constants | None = None  # drawn already
+    views: frozenset[str] = frozenset()  # tables that are made anew whenever somebody looks at them
     floats: list[int] = field(init=False)
     by_table: dict[str, list[SourceColumn]] = field(init=False)
 
@@ -91,8 +92,10 @@ def catalog_of(structure: Structure, common: int | None = None) -> Catalog:
                 )
             )
     counted = {name: table.rows for name, table in structure.profile.tables.items() if not table.trouble}
-    return Catalog(columns, counted, common, structure.profile.constants)
+    views = frozenset(table.name for table in structure.schema.tables if table.is_view)
+    return Catalog(columns, counted, common, structure.profile.constants, views)
 
 
 def _common(profile: ColumnProfile | None, most: int) -> tuple[str, ...]:
-    return () if profile is None else tuple(form for form, rows in profile.common if rows > most)
+    known = () if profile is None else (*profile.common, *profile.frequent)
+    return tuple(form for form, rows in known if rows > most)

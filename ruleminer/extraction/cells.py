@@ -3,9 +3,10 @@
 A table with no more rows than there are values to ask for comes whole: to bring is cheaper than to ask then.
 
 `cell(row, col, val, raw, space)` has one entry for each value that is not NULL in such a row. `val` numbers the values
-(`value(val, family, key)`: equal values have equal numbers); `raw` is the engine's own text where that is not the
-key (decimals with a fixed scale), for concatenations. The source answers one statement per table; what it is asked
-for, the facts' arguments, goes with the statement as a bound parameter.
+(`value(val, family, key)`: equal values have equal numbers); it is a hash, so that it is known as a row arrives.
+`raw` is the engine's own text where that is not the key (decimals with a fixed scale), for concatenations. The source
+answers one statement per table; what it is asked for, the facts' arguments, goes with the statement as a bound
+parameter.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import count
 
 import duckdb
 import pyarrow as pa
@@ -37,7 +39,10 @@ _MOST_FETCHED = 100_000  # rows of a table that come over without a look at whic
 
 def create_tables(work: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """The empty relations that fetching fills, and the catalogue that statements look names up in."""
-    work.execute("CREATE TABLE IF NOT EXISTS cell_text (row BIGINT, col INTEGER, key VARCHAR, raw VARCHAR)")
+    work.execute(
+        "CREATE TABLE IF NOT EXISTS cell_text (row BIGINT, col INTEGER, key VARCHAR, raw VARCHAR, val BIGINT, "
+        "space INTEGER)"
+    )
     work.execute("CREATE TABLE IF NOT EXISTS fetched (pass TINYINT, table_name VARCHAR, rows BIGINT)")
     work.execute("CREATE TABLE IF NOT EXISTS reach (pass TINYINT, label VARCHAR, keys VARCHAR)")
     columns = pa.table(
@@ -93,26 +98,57 @@ def fetch_cells(
         further = Wanted(wanted, needed=inner.needed, joints=inner.joints, follow=follow)
         further = _reached(work, inner, further, number, catalog, whole)
         _fetch_pass(work, source, catalog, further, number, whole, progress)
+    _number_values(work)
+    _relate(work, inner.across)
+
+
+def number_of(salt: int) -> str:
+    """The number that a value goes by, as SQL over its `family` and `key`: a hash, told apart from others by a salt."""
+    salted = f"hash(family, key, {salt})" if salt else "hash(family, key)"
+    return f"CAST({salted} >> 1 AS BIGINT)"
+
+
+def _number_values(work: duckdb.DuckDBPyConnection) -> None:
+    """Fill `value`. No two values have one number: where hashes meet, which is not to be expected, all get others."""
+    for salt in count():
+        if salt:
+            work.execute(
+                f"""
+                UPDATE cell_text SET val = {number_of(salt)} FROM source_column s WHERE s.col = cell_text.col;
+                """
+            )
+        work.execute(
+            f"""
+            CREATE OR REPLACE TABLE value AS SELECT DISTINCT val, family, key FROM (
+                SELECT val, family, key FROM cell_text JOIN source_column USING (col)
+                UNION ALL SELECT {number_of(salt)} AS val, family, key FROM common_value)
+            """
+        )
+        if work.execute("SELECT count(*) = count(DISTINCT val) FROM value").fetchone() == (True,):
+            return
+
+
+def _relate(work: duckdb.DuckDBPyConnection, across: bool) -> None:
+    """The relations that templates are joined with; what hardly a template asks of all rows is a view."""
     work.execute(
-        """
-        CREATE OR REPLACE TABLE value AS
-        SELECT row_number() OVER (ORDER BY family, key) AS val, family, key
-        FROM (SELECT DISTINCT family, key FROM cell_text JOIN source_column USING (col)
-              UNION SELECT family, key FROM common_value);
-        CREATE OR REPLACE TABLE cell AS
-        SELECT row, col, val, raw, space FROM cell_text JOIN source_column USING (col) JOIN value USING (family, key);
-        CREATE OR REPLACE TABLE place AS
-        SELECT DISTINCT col, val, space FROM cell
-        UNION SELECT col, val, space FROM common_value JOIN value USING (family, key) JOIN source_column USING (col);
+        f"""
+        CREATE OR REPLACE VIEW cell AS SELECT row, col, val, raw, space FROM cell_text;
+        CREATE OR REPLACE TABLE common_place AS
+        SELECT DISTINCT col, val, space FROM common_value JOIN value USING (family, key) JOIN source_column USING (col);
+        CREATE OR REPLACE VIEW place AS SELECT col, val, space FROM cell UNION FROM common_place;
         CREATE OR REPLACE TABLE argument AS
         SELECT DISTINCT fact, pos, val, CAST(IF(pos = 1, space1, space2) AS INTEGER) AS space
         FROM reading JOIN value USING (family, key) JOIN fact USING (fact) WHERE fits;
         CREATE OR REPLACE TABLE argument_cell AS SELECT * FROM cell SEMI JOIN argument USING (val);
-        CREATE OR REPLACE TABLE value_rows AS SELECT val, space, count(*) AS rows FROM cell GROUP BY ALL;
+        CREATE OR REPLACE TABLE argument_place AS
+        SELECT col, val, space FROM argument_cell UNION (FROM common_place SEMI JOIN argument USING (val));
+        CREATE OR REPLACE {"TABLE" if across else "VIEW"} value_rows AS
+        SELECT val, space, count(*) AS rows FROM cell GROUP BY ALL;
         CREATE OR REPLACE TABLE lead AS
         SELECT fact, CAST(IF(rows1 <= rows2, 1, 2) AS TINYINT) AS lead, rows1, rows2 FROM (
             SELECT fact, sum(IF(pos = 1, rows, 0)) AS rows1, sum(IF(pos = 2, rows, 0)) AS rows2
-            FROM argument a JOIN value_rows r ON r.val = a.val AND (a.space IS NULL OR r.space = a.space) GROUP BY 1);
+            FROM argument a JOIN (SELECT val, space, count(*) AS rows FROM argument_cell GROUP BY ALL) r
+            ON r.val = a.val AND (a.space IS NULL OR r.space = a.space) GROUP BY 1);
         """
     )
 
@@ -124,16 +160,17 @@ def _note_follow(work: duckdb.DuckDBPyConnection, across: bool, published: bool)
     has in another form: one that no row so far holds.
     """
     missing = f"""
-        SELECT 1 FROM reading r JOIN fact f ON f.alike = r.fact WHERE {"true" if published else "false"}
+        SELECT 1 FROM reading r JOIN fact f ON f.alike = r.fact LEFT JOIN held USING (family, key)
+        WHERE {"true" if published else "false"}
         AND pos = {POSITION} AND positive AND NOT contains(IF(pos = 1, arg1, arg2), '://')
-        GROUP BY r.fact HAVING NOT bool_or((family, key) IN (
-            SELECT (family, key) FROM cell_text JOIN source_column USING (col)
-            UNION ALL SELECT (family, key) FROM common_value))
+        GROUP BY r.fact HAVING NOT bool_or(held.key IS NOT NULL)
     """
-    work.execute(
-        f"""CREATE OR REPLACE TABLE to_follow AS
-            SELECT {across} AND (EXISTS (FROM common_value) OR EXISTS ({missing})) AS follow"""
-    )
+    held = """
+        SELECT family, key FROM cell_text JOIN source_column USING (col) SEMI JOIN reading USING (family, key)
+        UNION SELECT family, key FROM common_value
+    """
+    follow = f"EXISTS (FROM common_value) OR EXISTS ({missing})" if across else "false"
+    work.execute(f"CREATE OR REPLACE TABLE to_follow AS WITH held AS ({held}) SELECT {follow} AS follow")
 
 
 def _note_wanted(work: duckdb.DuckDBPyConnection, wanted: Mapping[Kind, str]) -> None:
@@ -243,7 +280,7 @@ def _reached(
         wide = {None} if wanted.follow else inner.restrictions
         within = " OR ".join(_RESTRICTED[restriction] for restriction in wide) or "false"
         keys = "CAST(to_json(list(DISTINCT key)) AS VARCHAR)"
-        cells = "FROM cell_text JOIN source_column USING (col) WHERE"
+        cells = "FROM cell_text JOIN source_column s USING (col) WHERE"
         if number == 2 and whole:
             holds = """
                 SELECT row FROM cell_text JOIN source_column USING (col) SEMI JOIN wanted_value USING (family, key)
@@ -253,7 +290,7 @@ def _reached(
         work.begin()
         work.execute(
             f"""INSERT INTO reach
-                SELECT ?, 'space' || space, {keys} {cells} space IS NOT NULL AND ({within}) GROUP BY space
+                SELECT ?, 'space' || s.space, {keys} {cells} s.space IS NOT NULL AND ({within}) GROUP BY s.space
                 UNION ALL SELECT ?, family, {keys} {cells} {inner.by_value} GROUP BY family
                 UNION ALL SELECT ?, NULL, NULL""",
             [number, number, number],
@@ -369,9 +406,9 @@ class _Fetch:
             work.execute(
                 f"""
                 INSERT INTO cell_text
-                SELECT row, col, key, raw FROM (
+                SELECT row, col, key, raw, {number_of(0)}, space FROM (
                     SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw FROM arrived)
-                WHERE key IS NOT NULL
+                JOIN source_column USING (col) WHERE key IS NOT NULL
                 """
             )
             work.execute(

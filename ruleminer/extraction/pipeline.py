@@ -51,6 +51,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.files import write_structure
 from ruleminer.structure.profile import Constants
+from ruleminer.structure.profile_sql import FREQUENT
 from ruleminer.structure.structure import Structure, learn_structure
 from ruleminer.whole_files import remove, write_whole
 
@@ -98,7 +99,7 @@ _AGAIN = 0.05  # seconds between interruptions of a search whose time is over
 _HASHED = 100_000  # examples
 _MOST_TOLD = 1000  # facts with a fault of which it is told where they stand
 BYTES_PER_VALUE = 42  # of memory, and as many of disk, that a value of the rows that matter takes (docs/spark.md)
-COMMON_ROWS = 1000  # rows of a column from which a value is not looked for in it
+COMMON_ROWS = FREQUENT  # rows of a column from which a value is not looked for in it
 
 
 def extract(

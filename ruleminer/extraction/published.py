@@ -24,7 +24,7 @@ from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.lexical import family
 from ruleminer.rules.templates import Spread, Template
 from ruleminer.rules.transformation_sql import transformed_sql
-from ruleminer.rules.transformations import TRANSFORMATIONS, parameter_problem
+from ruleminer.rules.transformations import FALSE, TRANSFORMATIONS, TRUE, parameter_problem
 from ruleminer.rules.values import Transformed, Variable
 
 # The T stands between day and time where a database keeps them as text.
@@ -39,6 +39,7 @@ CUT = r"[ ,;:/()|_.\-]+"
 # Forms that move a number's point, pad it with zeros or trim it: values with other digits need not be put into them.
 _SAME_DIGITS = ("times", "scale", "number")
 _DIGITS = "translate({}, '+-. 0', '')"
+_LONGEST_TRUTH = max(map(len, (*TRUE, *FALSE)))
 _VALUE = Variable("a")  # what a form is applied to
 # Of facts with the same arguments one is asked about, if the property of any of them is unsettled.
 _UNSETTLED_FACTS = "SELECT alike FROM fact WHERE predicate IN (SELECT predicate FROM unsettled)"
@@ -122,10 +123,14 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
     if asked:
         documents = f"family = 'text' AND length(key) <= {LONGEST} AND key LIKE '{{%' AND json_valid(key)"
         names = work.execute(f"SELECT DISTINCT unnest(json_keys(key)) FROM value WHERE {documents}").fetchall()
-        for form in (
-            one for one in forms(name for (name,) in names) if family(TRANSFORMATIONS[one.name].gives) in asked
-        ):
+        tried = [one for one in forms(name for (name,) in names) if family(TRANSFORMATIONS[one.name].gives) in asked]
+        taken = dict(map(_taken, tried))
+        for relation, query in taken.items():
+            work.execute(f"CREATE OR REPLACE TEMP TABLE {relation} AS {query}")
+        for form in tried:
             work.execute(_formed_sql(form, dialect))
+        for relation in taken:
+            work.execute(f"DROP TABLE {relation}")
     work.execute(
         """
         CREATE OR REPLACE TABLE formed AS
@@ -138,27 +143,39 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
 def _formed_sql(form: Transformed, dialect: Dialect) -> str:
     """What one form makes of all values, as far as it is asked for."""
     known = TRANSFORMATIONS[form.name]
-    families = ", ".join(sorted({f"'{family(kind)}'" for kind in known.takes}))
-    conditions = [f"family IN ({families})", f"length(key) <= {LONGEST}"]
+    conditions = []
     if form.name in ("before", "after"):
         conditions.append(f"contains(key, {exp.Literal.string(str(form.parameters[0])).sql('duckdb')})")
     elif form.name in ("field", "item"):
         conditions.append(f"key LIKE '{'{' if form.name == 'field' else '['}%'")
+    elif form.name == "boolean":
+        conditions.append(f"(length(key) <= {_LONGEST_TRUTH} OR key LIKE ' %' OR key LIKE '% ')")
     made = transformed_sql(form, exp.column("key"), None, DUCKDB).sql("duckdb")
     if form.name in ("lower", "upper") and not dialect.folds_all_letters:
         letters = (ascii_uppercase, ascii_lowercase) if form.name == "lower" else (ascii_lowercase, ascii_uppercase)
         made = f"translate(key, '{letters[0]}', '{letters[1]}')"
-    gives = family(known.gives)
-    if form.name in _SAME_DIGITS:
-        made_of = f"SELECT {_DIGITS.format('made')} FROM asked_key WHERE made_family = '{gives}'"
-        conditions.append(f"{_DIGITS.format('key')} IN ({made_of})")
     form_literal = exp.Literal.string(form_text(form)).sql("duckdb")
     return f"""
         INSERT INTO formed_value
         SELECT val, {form_literal}, made_family, made, family <> made_family OR key <> made
-        FROM (SELECT val, family, key, {made} AS made FROM value WHERE {" AND ".join(conditions)})
-        JOIN (SELECT * FROM asked_key WHERE made_family = '{gives}') USING (made)
+        FROM (SELECT val, family, key, {made} AS made FROM {_taken(form)[0]} WHERE {" AND ".join(conditions) or "true"})
+        JOIN (SELECT * FROM asked_key WHERE made_family = '{family(known.gives)}') USING (made)
     """
+
+
+def _taken(form: Transformed) -> tuple[str, str]:
+    """The relation of the values that a form takes, with its query: forms that take the same look at fewer together."""
+    known = TRANSFORMATIONS[form.name]
+    families = sorted({str(family(kind)) for kind in known.takes})
+    taken = ", ".join(f"'{name}'" for name in families)
+    name = "_".join(["taken", *families])
+    query = f"SELECT val, family, key FROM value WHERE family IN ({taken}) AND length(key) <= {LONGEST}"
+    if form.name in _SAME_DIGITS:
+        gives = family(known.gives)
+        name = f"{name}_of_{gives}"
+        query += f""" AND {_DIGITS.format("key")} IN (
+            SELECT {_DIGITS.format("made")} FROM asked_key WHERE made_family = '{gives}')"""
+    return name, query
 
 
 def spell_texts(work: duckdb.DuckDBPyConnection) -> None:

@@ -31,6 +31,10 @@ _FEW = 10_000
 _GREATEST = 2**63 - 1
 # Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
 _MANY = 4
+# Of a column whose values stand in so many rows on average, they are told apart first.
+_REPEATED = 2
+# So many columns are not asked one by one.
+_WIDE = 60
 
 
 class Negatives(StrEnum):
@@ -178,7 +182,7 @@ def _pool_of_database(work: duckdb.DuckDBPyConnection, source: Source, catalog: 
         _note_constants(work, ((str(of), text) for of, texts in drawn.kept.items() for text in texts if of in families))
         known = drawn.tables
     left = {table: columns for table, columns in catalog.by_table.items() if table not in known}
-    _ask_constants(work, source, left, catalog.rows, families, seed)
+    _ask_constants(work, source, left, catalog, families, seed)
     work.execute(
         """
         CREATE OR REPLACE TEMP TABLE pool AS
@@ -194,7 +198,7 @@ def _ask_constants(
     work: duckdb.DuckDBPyConnection,
     source: Source,
     tables: Mapping[str, list[SourceColumn]],
-    rows: Mapping[str, int],
+    catalog: Catalog,
     families: Collection[str],
     seed: int,
 ) -> None:
@@ -206,14 +210,17 @@ def _ask_constants(
     asked = [column for columns in tables.values() for column in columns if column.family in families]
     _note_constants(work, ((str(column.family), value) for column in asked for value in column.values))
     ranges = full_ranges(asked) if source.dialect.types_values else []
+    most = {of: max(column.distinct for column in asked if column.family == of) for of in {c.family for c in asked}}
     for low, high in ranges:
-        bound = _bound(_size((low, high)))
+        bound = _bound(most[Kind.DECIMAL])
         early = f"WHERE md5(? || v) < '{bound}'" if bound else "WHERE ? IS NOT NULL"
         numbers = f"SELECT CAST(range AS VARCHAR) AS v FROM range({low}, {high + 1})"
         work.execute(f"INSERT INTO constant_found SELECT '{Kind.DECIMAL}', v FROM ({numbers}) {early}", [str(seed)])
     for table, of_table in tables.items():
         left = [c for c in of_table if c.family in families and not c.values and not _lies_in(c, ranges)]
-        query = constants_query(table, left, source.dialect, seed) if rows.get(table) != 0 else None
+        rows = catalog.rows.get(table)
+        told = None if table in catalog.views else rows
+        query = constants_query(table, left, source.dialect, seed, most, told) if rows != 0 else None
         if query is not None:
             with incoming(work, source, query, table):
                 work.execute("INSERT INTO constant_found SELECT family, v FROM incoming")
@@ -249,31 +256,49 @@ def _lies_in(column: SourceColumn, ranges: Sequence[tuple[int, int]]) -> bool:
     return column.span is not None and any(low <= column.span[0] and column.span[1] <= high for low, high in ranges)
 
 
-def constants_query(table: str, columns: list[SourceColumn], dialect: Dialect, seed: int) -> Query | None:
+def constants_query(
+    table: str,
+    columns: list[SourceColumn],
+    dialect: Dialect,
+    seed: int,
+    most: Mapping[Kind, int] | None = None,
+    rows: int | None = None,
+) -> Query | None:
     """One scan of a table: of each family, the distinct constants whose MD5 with the seed comes first.
 
-    Constants that cannot be among them are left before they are told apart, or a table of millions would not fit.
+    Constants that cannot be among the first, as some column of their family is known to have so `most` of them, are
+    left before they are told apart, or a table of millions would not fit. Where a column is read alone, and the table
+    has so many `rows`, which nobody needs to compute, values that repeat are told apart before their MD5s are made.
     """
     columns = [column for column in columns if not column.type.is_opaque]
     if not columns:
         return None
     seeded = f"md5({dialect.text_of(BOUND)} || v)"
-    bounds = {
-        family: _bound(max(column.distinct for column in columns if column.family == family))
-        for family in {column.family for column in columns}
-    }
-    early = [f"family <> '{family}' OR {seeded} < '{bound}'" for family, bound in sorted(bounds.items()) if bound]
-    pairs = [
-        (
-            exp.Literal.string(str(column.family)).sql(dialect.name),
-            dialect.lexical(column_of("t", column.name), column.type).sql(dialect.name),
-        )
-        for column in columns
-    ]
-    cells = dialect.cells(identifier(table).sql(dialect.name), pairs)
+    families = {column.family for column in columns}
+    known = {of: max(column.distinct for column in columns if column.family == of) for of in families} | dict(
+        most or {}
+    )
+    bounds = {of: _bound(known[of]) for of in families}
+    early = [f"family <> '{of}' OR {seeded} < '{bound}'" for of, bound in sorted(bounds.items()) if bound]
+    place, relations, parts = identifier(table).sql(dialect.name), list[str](), list[str]()
+    once = list[tuple[str, str]]()
+    for column in columns:
+        of = exp.Literal.string(str(column.family)).sql(dialect.name)
+        form = dialect.lexical(column_of("t", column.name), column.type).sql(dialect.name)
+        if not dialect.reads_columns or rows is None or len(columns) > _WIDE:
+            once.append((of, form))
+            continue
+        name, own = place, column_of("t", column.name).sql(dialect.name)
+        if column.distinct * _REPEATED <= rows:
+            name = f"ruleminer_values{column.id}"
+            relations.append(f"{name} AS {dialect.materialized}(SELECT DISTINCT {own} FROM {place} AS t)")
+        parts.append(f"SELECT {of} AS family, {form} AS v FROM {name} AS t")
+    if once:
+        parts.append(dialect.cells(place, once))
+    values = f"WITH {', '.join(relations)} " if relations else ""
     sql = (
-        "SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
-        f"ORDER BY {seeded}, v) AS place FROM (SELECT DISTINCT family, v FROM ({cells}) AS d "
+        f"{values}SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
+        f"ORDER BY {seeded}, v) AS place FROM (SELECT DISTINCT family, v FROM ({' UNION ALL '.join(parts)}) AS d "
         f"WHERE {' AND '.join(['v IS NOT NULL', *(f'({one})' for one in early)])}) AS e) AS f WHERE place <= {POOL}"
     )
     return Query(sql, (str(seed),) * (1 + len(early)))

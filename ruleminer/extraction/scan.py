@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 
 from sqlglot import exp
 
@@ -21,7 +22,7 @@ from ruleminer.rules.values import Kind
 
 # Names that no table of a user has.
 WANTED, REACHED, COMMON = "ruleminer_wanted", "ruleminer_reached", "ruleminer_common"
-_LISTED = 40  # common values of a column that a statement names one by one
+_LISTED = 40  # values of a column that a statement names one by one
 _WIDE = 200  # columns
 _WHOLE = re.compile(r"-?\d{1,19}")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -84,8 +85,8 @@ def rows_query(
             selected.append(exp.alias_(as_text(place), f"r{column.id}"))
         if wanted is None:
             continue
-        if column.family in wanted.values:
-            holds.append(_uncommon(lists.holds(column, WANTED, str(column.family)), column, lists))
+        if (wanted_here := lists.wanted(column)) is not None:
+            holds.append(wanted_here)
         labels = [label for label in _labels(column) if label in wanted.reached]
         if labels:
             inside = exp.or_(*(lists.holds(column, REACHED, label) for label in labels))
@@ -115,7 +116,8 @@ def rows_query(
     relations = [*(f"{name} AS {body}" for name, (body, _) in lists.used.items()), *relations]
     arrays = tuple(array for _, array in lists.used.values() if array is not None)
     limit = "" if most is None else f" LIMIT {most}"
-    return Query(f"WITH {', '.join(relations)} {query}{limit}", arrays)
+    known = f"WITH {', '.join(relations)} " if relations else ""
+    return Query(f"{known}{query}{limit}", arrays)
 
 
 def common_query(
@@ -151,7 +153,29 @@ class _Lists:
         self._dialect = dialect
         self._arrays = {f"{WANTED}_{name}": array for name, array in wanted.values.items()}
         self._arrays |= {f"{REACHED}_{name}": array for name, array in wanted.reached.items()}
+        self._wanted: dict[str, frozenset[str]] = {}
         self.used: dict[str, tuple[str, str | None]] = {}  # relation → its body, and the list to bind to it
+
+    def wanted(self, column: SourceColumn) -> exp.Expr | None:
+        """The condition that a column's value is wanted and not common; None if there can be none.
+
+        Where all values of a column are known, those that are wanted are named.
+        """
+        label = str(column.family)
+        if (name := f"{WANTED}_{label}") not in self._arrays:
+            return None
+        if name not in self._wanted:
+            self._wanted[name] = frozenset(json.loads(self._arrays[name]))
+        asked = self._wanted[name]
+        if column.values and not has_raw(column):
+            known = frozenset(column.common)
+            left = tuple(value for value in column.values if value in asked and value not in known)
+            return self.among(column, left) if left else None
+        found = self.holds(column, WANTED, label)
+        common = tuple(value for value in column.common if value in asked)
+        if len(common) > _LISTED:
+            common = column.common  # one list for all that a statement asks
+        return exp.paren(exp.and_(found, exp.not_(self.among(column, common)))) if common else found
 
     def holds(self, column: SourceColumn, prefix: str, label: str) -> exp.Expr:
         """The condition that a column's value is in the list of a label."""
@@ -163,34 +187,51 @@ class _Lists:
             if not whole:
                 place = exp.cast(place, "double")
             return _one_of(place, self.use(f"{prefix}_{label}", "bigint" if whole else "double"))
+        listed = self._dialect.listed_types.get(sql_type)
+        if listed is not None:
+            return _one_of(place, self.use(f"{prefix}_{label}", listed))
         inside = _one_of(self._dialect.lexical(place, column.type), self.use(f"{prefix}_{label}", None))
         if has_raw(column):
             inside = exp.paren(exp.or_(inside, _one_of(as_text(place), f"{prefix}_{label}")))
         return inside
 
-    def common(self, column: SourceColumn) -> exp.Expr:
-        """The condition that a column's value is one of those that very many rows hold."""
+    def among(self, column: SourceColumn, values: Sequence[str]) -> exp.Expr:
+        """The condition that a column's value has one of some lexical forms."""
         form = self._dialect.lexical(column_of("t", column.name), column.type)
-        if len(column.common) <= _LISTED:
-            return exp.In(this=form, expressions=[exp.Literal.string(value) for value in column.common])
+        if len(values) <= _LISTED:
+            if column.type.kind is Kind.INTEGER and self._dialect.types_values and all(map(_WHOLE.fullmatch, values)):
+                numbers = [exp.Literal.number(value) for value in values]
+                return exp.In(this=column_of("t", column.name), expressions=numbers)
+            return exp.In(this=form, expressions=[exp.Literal.string(value) for value in values])
         name = f"{COMMON}_{column.id}"
-        self._arrays[name] = json.dumps(column.common)
+        self._arrays[name] = json.dumps(values)
         return _one_of(form, self.use(name, None))
 
-    def use(self, name: str, number: str | None) -> str:
-        """The relation of a list as texts, or of the numbers in it."""
-        if number is None:
+    def use(self, name: str, sql_type: str | None) -> str:
+        """The relation of a list as texts, or of the values of a type in it."""
+        if sql_type is None:
             self.used[name] = (self._dialect.value_list, self._arrays[name])
             return name
-        relation, pattern = f"{name}_{number}", _WHOLE if number == "bigint" else _NUMBER
+        relation = f"{name}_{sql_type}"
         if relation not in self.used:
-            numbers = [value for value in json.loads(self._arrays[name]) if pattern.fullmatch(value)]
-            if number == "bigint":
-                numbers = [value for value in numbers if _LEAST <= int(value) <= _GREATEST]
-            cast = exp.cast(exp.column("v"), number).sql(self._dialect.name)
-            self.used[f"{relation}_text"] = (self._dialect.value_list, json.dumps(numbers))
+            admitted = [value for value in json.loads(self._arrays[name]) if _has_type(value, sql_type)]
+            cast = exp.cast(exp.column("v"), sql_type).sql(self._dialect.name)
+            self.used[f"{relation}_text"] = (self._dialect.value_list, json.dumps(admitted))
             self.used[relation] = (f"(SELECT {cast} AS v FROM {relation}_text)", None)
         return relation
+
+
+def _has_type(value: str, sql_type: str) -> bool:
+    """Whether a text is a value of a type that lists are cast to."""
+    if sql_type == "bigint":
+        return _WHOLE.fullmatch(value) is not None and _LEAST <= int(value) <= _GREATEST
+    if sql_type == "double":
+        return _NUMBER.fullmatch(value) is not None
+    try:
+        date.fromisoformat(value) if sql_type == "date" else datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def _labels(column: SourceColumn) -> Iterator[str]:
@@ -201,7 +242,9 @@ def _labels(column: SourceColumn) -> Iterator[str]:
 
 def _uncommon(condition: exp.Expr, column: SourceColumn, lists: _Lists) -> exp.Expr:
     """The condition, but for values that very many rows of the column hold."""
-    return exp.paren(exp.and_(condition, exp.not_(lists.common(column)))) if column.common else condition
+    if not column.common:
+        return condition
+    return exp.paren(exp.and_(condition, exp.not_(lists.among(column, column.common))))
 
 
 def _lookups(

@@ -4,8 +4,8 @@ The relations that statements speak of (see `cells.py`, `fact_relations.py` and 
 
     fact(fact, predicate, arity, arg1, arg2)   argument(fact, pos, val, space)  the facts, what they are about
     cell(row, col, val, raw, space)            spelled(iri, row, term, cols)    the rows, and IRIs made of them
-    argument_cell                              spelling(iri, term, cols)        those that hold an argument, IRIs alone
-    place(col, val, space)                     which values stand in which column
+    place(col, val, space)                     spelling(iri, term, cols)        where values stand at all, IRIs alone
+    argument_cell, argument_place              those of both that hold an argument
     contradicted(predicate)                    whose rules so far are too wide: see `candidates.py`
     unsettled(predicate), formed, spelled_text     arguments in other forms: see `published.py`
 
@@ -286,8 +286,8 @@ class _Compiler:
         text = self.in_a_text(term)
         alone = len(atom.pattern.columns) == 1 and not atom.pattern.spreads and not text
         is_argument = alias in atom.bound and atom.joins[atom.bound[alias]][0] == "argument"
-        cells = "argument_cell" if is_argument else "cell"
-        atom.joins[alias] = ("place" if alone else cells, " AND ".join(on) or "TRUE")
+        whole = "place" if alone else "cell"
+        atom.joins[alias] = (f"argument_{whole}" if is_argument else whole, " AND ".join(on) or "TRUE")
         self.output(atom, Output(alias, "column", atom.number, place), f"{alias}.col")
         if not alone:
             atom.row = atom.row or f"{alias}.row"

@@ -99,7 +99,8 @@ def _read(profile: Profile, distinct: Mapping[Place, int]) -> Profile:
         common: Counter[str] = Counter()
         for form, rows in one.common:
             common[form.rstrip(" ")] += rows
-        return replace(one, distinct=count, common=tuple(common.most_common()), padded=True)
+        frequent = tuple((form.rstrip(" "), rows) for form, rows in one.frequent)
+        return replace(one, distinct=count, common=tuple(common.most_common()), padded=True, frequent=frequent)
 
     tables = {}
     for name, table in profile.tables.items():

@@ -19,11 +19,26 @@ from ruleminer.rules.values import Kind
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.profile_sql import COMMON, FEW, ROWS, at_once_sql, common_sql, family_of, measures_sql
+from ruleminer.structure.profile_sql import (
+    COMMON,
+    FEW,
+    FREQUENT,
+    ROWS,
+    at_once_sql,
+    common_sql,
+    family_of,
+    later_sql,
+    measures_sql,
+)
 
 READ_ONCE = 64 * 10**6  # bytes of a table up to which one statement asks for everything
 
 _COLUMNS = 60  # of a table that one statement asks for
+_COLUMNS_READ_ONCE = 300  # the same where all that is asked reads the table once
+
+_MANY_ROWS = 20_000  # from which a second statement costs less than it saves
+_SPARSE = 8  # numbers of a span for each row up to which a bit for each is cheaper than to tell them apart
+_FEW_BITS, _MOST_BITS = 1_000, 10**9
 
 _ROOM = 4  # times as many constants as are wanted are kept before the late ones go
 _WHOLE = re.compile(r"-?\d+")
@@ -47,6 +62,7 @@ class ColumnProfile:
     length: float = 0.0  # of the texts, on average
     common: tuple[tuple[str, int], ...] = ()
     padded: bool = False
+    frequent: tuple[tuple[str, int], ...] = ()  # after the common ones: those that stand in more than FREQUENT rows
 
     @property
     def span(self) -> tuple[int, int] | None:
@@ -129,7 +145,7 @@ class Profile:
                 **({"trouble": table.trouble} if table.trouble else {}),
                 "columns": {
                     column: [one.filled, one.distinct, one.low, one.high, round(one.length, 2), list(one.common)]
-                    + ([True] if one.padded else [])
+                    + ([one.padded, list(one.frequent)] if one.frequent else [True] if one.padded else [])
                     for column, one in table.columns.items()
                 },
             }
@@ -144,14 +160,27 @@ class Profile:
                 name: TableProfile(
                     table["rows"],
                     {
-                        column: ColumnProfile(filled, distinct, low, high, length, tuple(map(tuple, common)), *padded)
-                        for column, (filled, distinct, low, high, length, common, *padded) in table["columns"].items()
+                        column: ColumnProfile(
+                            filled,
+                            distinct,
+                            low,
+                            high,
+                            length,
+                            _pairs(common),
+                            bool(more[:1] and more[0]),
+                            _pairs(more[1] if more[1:] else ()),
+                        )
+                        for column, (filled, distinct, low, high, length, common, *more) in table["columns"].items()
                     },
                     table.get("trouble", ""),
                 )
                 for name, table in data.items()
             }
         )
+
+
+def _pairs(listed: Sequence[Sequence[Any]]) -> tuple[tuple[str, int], ...]:
+    return tuple((form, rows) for form, rows in listed)
 
 
 def profile_of(
@@ -192,13 +221,23 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     numbers: dict[str, ColumnProfile] = {}
     rows = 0
     name, dialect = database.quoted(table.name), database.dialect
+    later = dialect.reads_columns and not table.is_view and (table.rows or 0) > _MANY_ROWS
     for some in _chunks(columns, _COLUMNS):
-        ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect))
+        ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect, later))
+        left = []
         for column, (filled, distinct, low, high, length, padded, pairs) in zip(some, _chunks(cells, 7), strict=True):
-            common = _most_common(pairs or (), filled)
-            numbers[column.name] = ColumnProfile(
-                filled, distinct, low, high, float(length or 0.0), common, bool(padded)
-            )
+            measured = ColumnProfile(filled, distinct or 0, low, high, float(length or 0.0), (), bool(padded))
+            numbers[column.name] = _with_common(measured, _most_common(pairs or (), filled))
+            if filled and (distinct is None or padded is None):
+                left.append((column, _bits(measured)))
+        if left:
+            (answers,) = _rows(database, later_sql(table, left, name, dialect))
+            for (column, _), answer in zip(left, answers, strict=True):
+                one = numbers[column.name]
+                is_text = column.kind is Kind.TEXT
+                numbers[column.name] = (
+                    replace(one, padded=bool(answer)) if is_text else replace(one, distinct=int(answer))
+                )
     repeated = [
         column
         for column in columns
@@ -209,19 +248,32 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
         for number, value, count in _rows(database, common_sql(table, repeated, name, dialect)):
             found.setdefault(repeated[number].name, []).append((value, count))
     return TableProfile(
-        rows, {name: replace(one, common=tuple(found.get(name, one.common))) for name, one in numbers.items()}
+        rows, {name: _with_common(one, found[name]) if name in found else one for name, one in numbers.items()}
     )
 
 
-def _most_common(pairs: Sequence[tuple[str, int]], filled: int) -> tuple[tuple[str, int], ...]:
-    """The most frequent of all values; none if these are not all."""
+def _bits(one: ColumnProfile) -> tuple[int, int] | None:
+    """The span of whole numbers that are best told apart by a bit for each number in it."""
+    if one.span is None:
+        return None
+    size = one.span[1] - one.span[0] + 1
+    return one.span if _FEW_BITS < size <= min(_MOST_BITS, _SPARSE * one.filled) else None
+
+
+def _with_common(one: ColumnProfile, ordered: Sequence[tuple[str, int]]) -> ColumnProfile:
+    """The profile with its most frequent values."""
+    frequent = tuple((form, rows) for form, rows in ordered[COMMON:] if rows > FREQUENT)
+    return replace(one, common=tuple(ordered[:COMMON]), frequent=frequent)
+
+
+def _most_common(pairs: Sequence[tuple[str, int]], filled: int) -> list[tuple[str, int]]:
+    """All values, the most frequent first; none if these are not all."""
     if sum(count for _, count in pairs) != filled:
-        return ()
+        return []
     counts: Counter[str] = Counter()
     for form, count in pairs:  # 0.0 and -0.0 are two values, of one form
         counts[form] += count
-    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(ordered[:COMMON])
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def _counted(database: Database, table: Table) -> int | None:
@@ -245,7 +297,7 @@ def _profiled_at_once(
     database: Database, table: Table, columns: Sequence[Column], kept: Constants | None
 ) -> TableProfile:
     rows, found = 0, dict[str, ColumnProfile]()
-    for some in _chunks(columns, _COLUMNS):
+    for some in _chunks(columns, _COLUMNS_READ_ONCE):
         sql = at_once_sql(table, some, database.quoted(table.name), database.dialect, kept.most if kept else 0)
         answer = _rows(database, sql, (str(kept.seed),) * len(some) if kept else None)
         common: dict[int, dict[int, tuple[str, int]]] = {}
@@ -262,7 +314,7 @@ def _profiled_at_once(
                 common.setdefault(number, {})[place] = form, count
         for number, places in common.items():
             name = some[number].name
-            found[name] = replace(found[name], common=tuple(places[place] for place in sorted(places)))
+            found[name] = _with_common(found[name], [places[place] for place in sorted(places)])
     if kept is not None:
         kept.tables.add(table.name)
     return TableProfile(rows, {column.name: found[column.name] for column in columns})

@@ -17,12 +17,14 @@ from ruleminer.rules.values import Kind
 from ruleminer.sources.schema import Column, Table, quote_identifier
 
 COMMON = 40  # values of a column whose frequencies are kept
+FREQUENT = 1_000  # rows from which a value is known for it, however many are more frequent
 FEW = 2_000  # distinct values up to which a column's values are counted one by one
 ROWS = -1
 """The number, in the answer to `at_once_sql`, of the table itself; constants come with lower ones, by family."""
 
 FAMILIES = tuple(dict.fromkeys(family(kind) for kind in Kind))
 _ORDERED = (Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP)
+_KEPT = f"(place <= {COMMON} OR c > {FREQUENT})"
 _LADDER = 3  # steps in which an MD5 is bounded, each of one more zero in front
 
 
@@ -36,14 +38,30 @@ def family_of(number: int) -> Kind:
     return FAMILIES[ROWS - 1 - number]
 
 
-def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
+def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, later: bool = False) -> str:
     """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
+
+    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`.
 
     Where an engine can tell them on the way (`Dialect.counted_values`), also all values with how often they stand, as
     pairs, of columns with few that repeat; NULL otherwise.
     """
-    measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect))
+    measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect, later))
     return f"SELECT count(*), {measures} FROM {name}"
+
+
+def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None]], name: str, dialect: Dialect) -> str:
+    """Of whole numbers how many differ, by their span if there is one; of texts whether they are padded."""
+    answers = []
+    for column, span in asked:
+        value = _value(table, column, dialect)
+        if column.kind is Kind.TEXT:
+            answers.append(_padded(value, dialect))
+        elif span is None or dialect.distinct_within is None:
+            answers.append(f"count(DISTINCT {value})")
+        else:
+            answers.append(dialect.distinct_within(value, *span))
+    return f"SELECT {', '.join(answers)} FROM {name}"
 
 
 def common_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
@@ -57,7 +75,7 @@ def common_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dial
     ranked = f"SELECT n, v, c, row_number() OVER (PARTITION BY n ORDER BY c DESC, v) AS place FROM ({counts}) AS q"
     return (
         f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {name}) "
-        f"SELECT n, v, c FROM ({ranked}) AS r WHERE place <= {COMMON} ORDER BY n, c DESC, v"
+        f"SELECT n, v, c FROM ({ranked}) AS r WHERE {_KEPT} ORDER BY n, c DESC, v"
     )
 
 
@@ -95,7 +113,7 @@ def at_once_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dia
         ranked = f"SELECT v, c, row_number() OVER (ORDER BY c DESC, v) AS place FROM ({repeated}) AS q"
         answers += [
             f"SELECT {n}, CAST(NULL AS {text}), filled, differ, low, high, length, padded FROM {measured}",
-            f"SELECT {n}, v, c, place, {nothing} FROM ({ranked}) AS r WHERE place <= {COMMON}",
+            f"SELECT {n}, v, c, place, {nothing} FROM ({ranked}) AS r WHERE {_KEPT}",
         ]
         if constants:
             # A constant whose MD5 is not among the least of its own column is none of the first.
@@ -121,17 +139,23 @@ def at_once_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dia
     return f"WITH {', '.join(relations)} {' UNION ALL '.join(answers)}"
 
 
-def _measures(table: Table, column: Column, dialect: Dialect) -> Iterator[str]:
+def _measures(table: Table, column: Column, dialect: Dialect, later: bool) -> Iterator[str]:
     name = quote_identifier(column.name)
     value = _value(table, column, dialect)
     yield f"count({name})"
-    yield f"count(DISTINCT {value})"
+    yield "NULL" if later and column.kind is Kind.INTEGER else f"count(DISTINCT {value})"
     ordered = column.kind in _ORDERED
     yield dialect.text_of(f"min({name})") if ordered else "NULL"
     yield dialect.text_of(f"max({name})") if ordered else "NULL"
     is_text = column.kind is Kind.TEXT
     yield f"avg({dialect.length}({value}))" if is_text else "NULL"
-    yield _padded(value, dialect) if is_text and table.type_of(column.name).is_text else "NULL"
+    if not (is_text and table.type_of(column.name).is_text):
+        yield "0"
+    elif later:  # most texts are refused by their lengths alone
+        length = f"{dialect.length}({value})"
+        yield f"CASE WHEN min(NULLIF({length}, 0)) = max({length}) AND max({length}) > 1 THEN NULL ELSE 0 END"
+    else:
+        yield _padded(value, dialect)
     if dialect.counted_values is None:
         yield "NULL"
     else:

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from ruleminer.dataset import Dataset, read_dataset
-from ruleminer.extraction import cells, pipeline
+from ruleminer.extraction import candidates, cells, pipeline
 from ruleminer.extraction.catalog import catalog_of
 from ruleminer.extraction.pipeline import ExtractOptions, extract
 from ruleminer.extraction.sampling import Negatives
@@ -117,3 +117,41 @@ def test_a_table_that_nobody_could_count_is_asked_all_the_same(database: Path) -
     counted = catalog_of(replace(structure, profile=replace(profile, tables=troubled))).rows
     assert counted["nothing"] == 0
     assert "place" not in counted
+
+
+def test_values_whose_numbers_meet_get_others(database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = told(("inPlace", 5008, 9), ("placeName", 5000, "place 1"), ("placeName", 5001, "place 2"))
+    plain = extracted(database, tmp_path / "plain", facts)
+    number_of = cells.number_of
+    salts = list[int]()
+
+    def colliding(salt: int) -> str:
+        salts.append(salt)
+        return number_of(salt) if salt > 1 else "CAST(length(key) AS BIGINT)"
+
+    monkeypatch.setattr(cells, "number_of", colliding)
+    met = extracted(database, tmp_path / "met", facts)
+    assert max(salts) == 2
+    assert met.candidates.num_rows > 0
+    assert met.candidates == plain.candidates
+    assert met.rules == plain.rules
+
+
+def test_what_is_cut_does_not_hang_on_the_numbers_of_values(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with duckdb.connect(database) as work:
+        work.execute("ALTER TABLE visit ADD COLUMN day VARCHAR")
+        work.execute("UPDATE visit SET day = 'day ' || (id // 60) % 9")
+    monkeypatch.setattr(candidates, "MOST_INSTANCES", 3)
+    flag = [one for one in read_templates() if one.name == "class-by-flag"]
+    facts = fact_table([Fact("Visited", (str(place),), (None,)) for place in range(1, 30)])
+    number_of = cells.number_of
+    for salt in (0, 7):
+        monkeypatch.setattr(cells, "number_of", lambda given, salt=salt: number_of(given + salt))
+        with open_database(database) as opened:
+            extract(opened, facts, flag, tmp_path / str(salt), ExtractOptions(negatives=Negatives.NONE))
+        dataset = read_dataset(tmp_path / str(salt))
+        assert dataset.manifest["cut_searches"]
+        rules = dataset.rules["text"].to_pylist()
+        assert sorted(rules) == [f'Visited(x) <- visit(place_id: x, day: "day {day}")' for day in range(3)]

@@ -136,3 +136,16 @@ def test_negatives_are_the_same_whenever_constants_are_drawn(
             with duckdb.connect() as work:
                 drawn.append(sample_facts(work, examples, database, catalog, **options).to_pylist())
     assert drawn[0] == drawn[1]
+
+
+def test_a_table_of_very_many_columns_is_read_once_for_its_profile(empty_postgres: str) -> None:
+    columns = ", ".join(f"i % {n + 2} AS c{n}" if n % 2 else f"'t' || i % {n + 2} AS c{n}" for n in range(150))
+    with psycopg2.connect(empty_postgres) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE wide AS SELECT {columns} FROM generate_series(1, 500) i")
+    connection.close()
+    before = scans(empty_postgres)["wide"]
+    with open_database(empty_postgres, count_rows=False) as database:
+        profile = profile_of(database)
+    assert scans(empty_postgres)["wide"] - before == 1
+    assert len(profile.tables["wide"].columns) == 150
+    assert [profile.tables["wide"].columns[name].distinct for name in ("c0", "c149")] == [2, 151]

@@ -238,6 +238,31 @@ def test_the_bound_lets_twice_as_many_constants_pass_as_are_wanted(
         assert len(drawn_ones[0]) == 100
 
 
+def test_columns_read_one_by_one_give_the_same_constants(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "POOL", 50)
+    with duckdb.connect(tmp_path / "few.duckdb") as work:
+        work.execute(
+            "CREATE TABLE few AS SELECT i AS id, 'n' || i % 300 AS name, 'm' || i AS other, i % 7 / 8 AS share, "
+            "date '2000-01-01' + CAST(i % 500 AS INTEGER) AS day FROM range(2000) AS r(i)"
+        )
+    with open_database(tmp_path / "few.duckdb") as database:
+        catalog = catalog_of_database(database)
+        (columns,) = catalog.by_table.values()
+        most = {column.family: 500 if column.family is Kind.DATE else 2000 for column in columns}
+        drawn_ones = []
+        for reads_columns in (True, False):
+            dialect = replace(database.dialect, reads_columns=reads_columns)
+            query = sampling.constants_query("few", columns, dialect, 0, most, 2000)
+            assert query is not None
+            assert ('SELECT DISTINCT t."name"' in query.sql) == reads_columns
+            drawn_ones.append(sorted(database.rows(query.sql, query.parameters)))
+        view = sampling.constants_query("few", columns, database.dialect, 0, most)
+        assert view is not None
+        assert view.sql.count('FROM "few"') == 1  # it would be made for each of its columns
+    assert drawn_ones[0] == drawn_ones[1]
+    assert Counter(of for of, _ in drawn_ones[0]) == {"text": 50, "decimal": 50, "date": 50}
+
+
 GREATEST = 2**63 - 1
 
 

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.sources.database import Database, open_database
+from ruleminer.structure import profile as profile_module
+from ruleminer.structure import profile_sql
 from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile, empty_profile, profile_of
 from ruleminer.structure.profile_sql import COMMON
 from ruleminer.structure.structure import learn_structure
@@ -205,3 +208,56 @@ def test_an_empty_table_is_known_without_being_asked(tmp_path: Path, monkeypatch
         monkeypatch.setattr(Database, "rows", lambda *given: pytest.fail("it was asked"))
         known = profile_of(database).tables["t"]
     assert known == TableProfile(0, {"id": ColumnProfile(0, 0), "a": ColumnProfile(0, 0)})
+
+
+MIXED = """
+CREATE TABLE mixed (tiny TINYINT, small SMALLINT, id INTEGER, big BIGINT, huge HUGEINT, nothing INTEGER, flag INTEGER,
+                    code VARCHAR, char5 VARCHAR, note VARCHAR, blank VARCHAR, day DATE);
+INSERT INTO mixed SELECT i % 100 - 50, i % 7000 - 3000, i - 2000, i * 3 + 10000000000, i * 2, NULL, i % 2,
+  'c' || i % 1200, rpad(CAST(i % 50 AS VARCHAR), 5, ' '), CASE WHEN i % 5 > 0 THEN 'note ' || i END,
+  CASE WHEN i % 3 = 0 THEN '' WHEN i % 3 = 1 THEN 'ab' ELSE 'a ' END, date '2000-01-01' + CAST(i % 900 AS INTEGER)
+FROM range(5000) AS r(i);
+"""
+
+
+@pytest.mark.parametrize("bits", [(1, 10**9), (10**6, 10**9)])
+def test_what_two_statements_on_columns_tell_is_what_one_tells(
+    bits: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with duckdb.connect(tmp_path / "mixed.duckdb") as work:
+        work.execute(MIXED)
+    with open_database(tmp_path / "mixed.duckdb") as database:
+        asked: list[str] = []
+        rows = database.rows
+        monkeypatch.setattr(database, "rows", lambda sql, *rest: asked.append(sql) or rows(sql, *rest))
+        one = profile_of(database)
+        assert not any("bitstring_agg" in sql for sql in asked)
+        monkeypatch.setattr(profile_module, "_MANY_ROWS", 100)
+        monkeypatch.setattr(profile_module, "_FEW_BITS", bits[0])
+        two = profile_of(database)
+    assert two.to_json() == one.to_json()
+    assert any("bitstring_agg" in sql for sql in asked) == (bits[0] == 1)
+    columns = one.tables["mixed"].columns
+    assert [name for name, column in columns.items() if column.padded] == ["char5", "blank"]
+    assert {name: columns[name].distinct for name in ("tiny", "small", "id", "big", "nothing", "flag")} == {
+        "tiny": 100, "small": 5000, "id": 5000, "big": 5000, "nothing": 0, "flag": 2
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "postgres"])
+def test_values_in_very_many_rows_are_known_beyond_the_most_frequent(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setattr(profile_module, "FREQUENT", 30)
+    monkeypatch.setattr(profile_sql, "_KEPT", f"(place <= {COMMON} OR c > 30)")
+    # 0 … 49 in 40 rows each, 50 … 89 in ten
+    table = "CREATE TABLE thing AS SELECT n AS id, CASE WHEN n < 2000 THEN n % 50 ELSE 50 + n % 40 END AS kind"
+    source = on_engine(engine, tmp_path, request, f"{table} FROM range(2400) AS r(n)")
+    with open_database(source) as database:
+        profile = profile_of(database)
+    kind = profile.tables["thing"].columns["kind"]
+    assert kind.distinct == 90
+    assert [rows for _, rows in kind.common] == [40] * COMMON
+    assert [rows for _, rows in kind.frequent] == [40] * 10
+    assert {int(form) for form, _ in (*kind.common, *kind.frequent)} == set(range(50))
+    assert Profile.from_json(json.loads(json.dumps(profile.to_json()))) == profile

@@ -5,8 +5,8 @@ Everybody else asks the value and never which engine it is. Each engine has its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -75,6 +75,8 @@ class Dialect:
     replaces_views: bool = True
     types_values: bool = True
     """Whether a value has the type that its column declares."""
+    listed_types: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Of types of columns, in small letters, the types that texts are cast to, to be compared with them in lists."""
     compares_exactly: bool = True
     """Whether texts of columns are equal just if their characters are; where not, their casts to text are compared."""
     widens_singles: bool = False
@@ -90,6 +92,8 @@ class Dialect:
     asked of a table by one statement."""
     table_bytes: str = ""
     """A query for the bytes that a table takes, whose name in quotes is bound, without a look at its rows."""
+    reads_columns: bool = False
+    """Whether what is asked of a column reads no other: several looks at a few are then cheaper than one at all."""
     keeps_links: bool = False
     """Whether a declared foreign key is enforced, always."""
     escapes_percent: bool = False
@@ -135,6 +139,8 @@ class Dialect:
     counted_values: Callable[[str, int, str], str] | None = None
     """An aggregate of a column: the pairs (form, rows) of all its values, if these are no more than so many; the form
     is an expression over `e.item`. None where values are counted by a statement of their own."""
+    distinct_within: Callable[[str, int, int], str] | None = None
+    """An aggregate: how many whole numbers differ that lie between two, where there is one cheaper than all others."""
     iri_safe: Callable[[exp.Expression], exp.Expression]
     """A text percent-encoded for an IRI."""
     rephrased: Callable[[exp.Expr], exp.Expr] = lambda query: query

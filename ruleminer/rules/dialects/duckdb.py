@@ -88,7 +88,9 @@ DUCKDB = Dialect(
     jdbc_driver="org.duckdb.DuckDBDriver",
     tables_schema="main",
     iri_safe_function=_IRI_SAFE,
+    listed_types={"date": "date", "timestamp": "timestamp"},
     widens_singles=True,
+    reads_columns=True,
     keeps_links=True,
     folds_all_names=True,
     number_text=_number_text,
@@ -99,5 +101,6 @@ DUCKDB = Dialect(
     percent_encoded=_percent_encoded,
     cells=_cells,
     rows_by_cell=_rows_by_cell,
+    distinct_within=lambda value, low, high: f"coalesce(bit_count(bitstring_agg({value}, {low}, {high})), 0)",
     iri_safe=iri_safe_call,
 )

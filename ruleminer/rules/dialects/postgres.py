@@ -79,6 +79,7 @@ POSTGRES = Dialect(
     jdbc_driver="org.postgresql.Driver",
     jdbc_schema="currentSchema",
     iri_safe_function=_IRI_SAFE,
+    listed_types={"date": "date"},
     folds_quoted_names=False,
     reads_once=True,
     table_bytes=_TABLE_BYTES,
