@@ -416,7 +416,7 @@ def _tell_delivery(delivery: Delivery, as_json: bool) -> None:
     for drawn in terminal.proposal_tables(delivery.proposals):
         terminal.results.print(drawn)
     if delivery.validation is not None:
-        for drawn in terminal.validation_tables(delivery.validation):
-            terminal.results.print(drawn)
+        for told_of in terminal.validation_tables(delivery.validation):
+            terminal.results.print(told_of)
     for line in terminal.delivery_lines(delivery):
         terminal.log.print(line, markup=False)
