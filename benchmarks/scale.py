@@ -198,6 +198,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--only", nargs="+", choices=axes, default=axes)
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES), help="those to measure, no others")
     parser.add_argument("--largest", type=int, default=10**6)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -207,7 +208,7 @@ def main() -> None:
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="scale-") as scratch:
         for axis, number, folder, stages in plan(arguments.only, arguments.largest, Path(scratch)):
-            for stage in stages:
+            for stage in (one for one in stages if one in arguments.stages):
                 words = [sys.executable, __file__, "--one", stage, str(folder)]
                 done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
                 results.append({"axis": axis, "n": number} | json.loads(done.stdout.splitlines()[-1]))
