@@ -392,23 +392,29 @@ def _dies_once(run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
     return broken.code, broken.err
 
 
-def test_drafts_and_proposals_go_on_when_started_again(
+def test_drafts_and_proposals_go_on_when_the_java_process_dies(
     shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = spark_url(shop / "lake")
-    drafting = ("draft", "--db", url, "--ontology", "shop.ttl", "--out", "drafted", "--quiet")
     asked = ("--ontology", "shop.ttl", "--examples", "facts.csv", "--out", "run", "--quiet")
-    proposing = ("propose-mappings", "run", "--quiet")
     assert run("extract", "--db", url, *asked).code == 0
-    for words, folder, after in ((proposing, "run", 3), (drafting, "drafted", 25)):
-        code, told = _dies_once(run, monkeypatch, words, after)
-        assert code == 2, told
-        assert told.splitlines()[-1].startswith("error: the connection to spark:")
-        assert "Traceback" not in told
-        assert not (shop / folder / "proposals" / "mapping.ttl").exists()
-        again = run(*words)
-        assert again.code == 0, again.err
-        assert (shop / folder / "proposals" / "mapping.ttl").is_file()
+    rules = shop / "run" / "proposals" / "mapping.rules"
+    proposing = ("propose-mappings", "run", "--quiet")
+    code, told = _dies_once(run, monkeypatch, proposing, 3)
+    assert code == 0, told  # what was lost is asked again
+    assert "Traceback" not in told
+    proposed = rules.read_text("utf-8")
+    assert run(*proposing, "--force").code == 0
+    assert rules.read_text("utf-8") == proposed
+    drafting = ("draft", "--db", url, "--ontology", "shop.ttl", "--out", "drafted", "--quiet")
+    code, told = _dies_once(run, monkeypatch, drafting, 3)
+    assert code == 2, told
+    assert told.splitlines()[-1].startswith("error: the connection to spark:")
+    assert "Traceback" not in told
+    assert not (shop / "drafted" / "proposals").exists()
+    again = run(*drafting)
+    assert again.code == 0, again.err
+    assert (shop / "drafted" / "proposals" / "mapping.ttl").is_file()
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
