@@ -404,7 +404,7 @@ def test_drafts_and_proposals_go_on_when_the_java_process_dies(
     assert code == 0, told  # what was lost is asked again
     assert "Traceback" not in told
     proposed = rules.read_text("utf-8")
-    assert run(*proposing, "--force").code == 0
+    assert run(*proposing).code == 0
     assert rules.read_text("utf-8") == proposed
     drafting = ("draft", "--db", url, "--ontology", "shop.ttl", "--out", "drafted", "--quiet")
     code, told = _dies_once(run, monkeypatch, drafting, 3)
@@ -509,18 +509,19 @@ def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:
 
 @pytest.mark.parametrize(("more", "reads_again"), [("", True), ("&keep=yes", False)])
 def test_a_table_of_a_catalogue_is_kept_where_that_is_asked_for(more: str, reads_again: bool, shop: Path) -> None:
-    asked = 'SELECT count(*), max(name) FROM "odd schema"."odd `table"'
-    url = f"spark:?master=local[2]&schema=odd schema&{QUICK}"
+    asked = 'SELECT count(*), max(name) FROM "kept_here"."customer"'
+    url = f"spark:?master=local[2]&schema=kept_here&{QUICK}"
     with open_database(spark_url(shop / "lake")):  # starts Spark, if it is not there
         from pyspark.sql import SparkSession
 
         session = SparkSession._instantiatedSession
         assert session is not None
-        session.sql("CREATE DATABASE `odd schema`")
+        session.sql("CREATE DATABASE kept_here")
     try:
         place = (shop / "lake" / "customer.parquet").as_uri()
-        session.sql(f"CREATE TABLE `odd schema`.`odd ``table` USING parquet LOCATION '{place}'")
+        session.sql(f"CREATE TABLE kept_here.customer USING parquet LOCATION '{place}'")
         with open_database(url + more) as database:
+            assert [table.name for table in database.schema.tables] == ["customer"]
             before = list(database.rows(asked))
             (shop / "lake" / "customer.parquet").rename(shop / "elsewhere.parquet")
             if reads_again:
@@ -528,6 +529,6 @@ def test_a_table_of_a_catalogue_is_kept_where_that_is_asked_for(more: str, reads
                     list(database.rows(asked))
             else:
                 assert list(database.rows(asked)) == before == [(12, "Ann 9")]
-        assert not session.catalog.isCached("`odd schema`.`odd ``table`")  # what we kept goes when we do
+        assert not session.catalog.isCached("kept_here.customer")  # what we kept goes when we do
     finally:
-        session.sql("DROP DATABASE `odd schema` CASCADE")
+        session.sql("DROP DATABASE kept_here CASCADE")
