@@ -210,6 +210,7 @@ def draw(results: list[dict[str, Any]], file: Path) -> None:
         panel.set(xlabel=axis, ylabel="processor seconds")
         panel.grid(alpha=0.3)
         panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=2, frameon=False)
+    figure.subplots_adjust(wspace=0.3)
     figure.savefig(file, dpi=110, bbox_inches="tight")
 
 
