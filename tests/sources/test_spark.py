@@ -164,7 +164,11 @@ def test_transformations_make_what_python_makes(shop: Path) -> None:
             transformed_sql(Transformed(name, Variable("a"), ("x",)), exp.column("v"), None, SPARK)
 
 
-TEXTS = st.text(st.characters(codec="utf-8"), max_size=40)
+TEXTS = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=40),
+    st.sampled_from(ODD_TEXTS),
+    st.builds(lambda piece, times: piece * times, st.text(st.characters(codec="utf-8"), min_size=1), st.just(20_000)),
+)
 MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))
 COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "whole": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
@@ -173,7 +177,12 @@ COLUMNS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "plain": (pa.decimal128(9, 0), st.integers(-(10**8), 10**8).map(Decimal)),
     "real": (pa.float64(), st.integers(-(10**9), 10**9).map(lambda number: number / 1000)),
     "huge": (pa.float64(), st.sampled_from([1e30, -1.5e300, float("nan"), float("inf"), -float("inf"), 0.0, 2.0])),
-    "single": (pa.float32(), st.integers(-1000, 1000).map(lambda number: number / 8)),
+    "single": (
+        pa.float32(),
+        st.builds(lambda n, power: n * 10.0**power, st.integers(-999_999, 999_999), st.integers(-9, 9)),
+    ),
+    "wide": (pa.decimal128(38, 10), st.decimals(Decimal(-(10**27)), Decimal(10**27), places=10)),
+    "any real": (pa.float64(), st.floats(-1e17, 1e17)),
     "truth": (pa.bool_(), st.booleans()),
     "day": (pa.date32(), st.dates(date(1, 1, 2), date(9999, 12, 30))),
     "moment": (pa.timestamp("us"), MOMENTS),
@@ -264,6 +273,7 @@ def test_structure_candidates_mapping_draft_and_triples_are_those_of_duckdb(shop
     assert (one["nt"], one["parquet"]) == (other["nt"], other["parquet"])
     assert len(one["triples"]) == one["nt"][1] == one["parquet"][1]
     assert len(one["candidates"]) > 10
+    assert sum(bool(texts) for _, _, texts, _ in one["drafted"]) > 3
     assert len(one["triples"]) > 50
 
 
@@ -274,8 +284,8 @@ def _read(folder: Path, form: str) -> set[Any]:
 
 
 def _told(delivery: Delivery) -> set[tuple[Any, ...]]:
-    proposed = delivery.proposals.proposed
-    return {(one.predicate, one.texts, one.confidence and round(one.confidence, 6)) for one in proposed}
+    proposals = delivery.proposals.proposals
+    return {(one.predicate, str(one.status), one.texts, one.certainty and round(one.certainty, 6)) for one in proposals}
 
 
 @pytest.mark.parametrize(
@@ -361,6 +371,51 @@ def test_a_lost_session_is_opened_anew_by_the_next_statement(shop: Path) -> None
         with pytest.raises(ConnectionLostError, match="was lost; try again"):
             list(database.rows("SELECT count(*) FROM customer"))
         assert list(database.rows("SELECT count(*) FROM customer")) == [(12,)]
+
+
+def _dies_once(run: Run, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], after: int) -> tuple[int, str]:
+    """A command during which the Java process is killed, before so many statements and one: its code and its words."""
+    asked: list[str] = []
+    rows = Database.rows
+
+    def dying(self: Database, sql: str, *more: Any) -> Any:
+        asked.append(sql)
+        if len(asked) == after + 1:
+            _kill_java()
+        return rows(self, sql, *more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "rows", dying)
+        patched.setattr(patience, "TRIES", 1)  # a statement is asked again, otherwise, and nobody notices
+        broken = run(*words)
+    assert len(asked) > after, "the command had ended before"
+    return broken.code, broken.err
+
+
+def test_drafts_and_proposals_go_on_when_the_java_process_dies(
+    shop: Path, run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = spark_url(shop / "lake")
+    asked = ("--ontology", "shop.ttl", "--examples", "facts.csv", "--out", "run", "--quiet")
+    assert run("extract", "--db", url, *asked).code == 0
+    rules = shop / "run" / "proposals" / "mapping.rules"
+    proposing = ("propose-mappings", "run", "--quiet")
+    code, told = _dies_once(run, monkeypatch, proposing, 3)
+    assert code == 0, told  # what was lost is asked again
+    assert "Traceback" not in told
+    proposed = rules.read_text("utf-8")
+    assert run(*proposing).code == 0
+    assert rules.read_text("utf-8") == proposed
+    drafting = ("draft", "--db", url, "--ontology", "shop.ttl", "--out", "drafted", "--quiet")
+    code, told = _dies_once(run, monkeypatch, drafting, 3)
+    assert code == 2, told
+    assert told.splitlines()[-1].startswith("error: the connection to spark:")
+    assert "Traceback" not in told
+    assert not (shop / "drafted" / "proposals").exists()
+    again = run(*drafting)
+    assert again.code == 0, again.err
+    assert (shop / "drafted" / "proposals" / "mapping.ttl").is_file()
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_triples_of_a_lost_session_are_not_there(shop: Path) -> None:
@@ -450,3 +505,30 @@ def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
 def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:
     with pytest.raises(DatabaseError, match="keep is yes or no, not maybe"):
         open_database(f"{spark_url(shop / 'lake')}&keep=maybe")
+
+
+@pytest.mark.parametrize(("more", "reads_again"), [("", True), ("&keep=yes", False)])
+def test_a_table_of_a_catalogue_is_kept_where_that_is_asked_for(more: str, reads_again: bool, shop: Path) -> None:
+    asked = 'SELECT count(*), max(name) FROM "kept_here"."customer"'
+    url = f"spark:?master=local[2]&schema=kept_here&{QUICK}"
+    with open_database(spark_url(shop / "lake")):  # starts Spark, if it is not there
+        from pyspark.sql import SparkSession
+
+        session = SparkSession._instantiatedSession
+        assert session is not None
+        session.sql("CREATE DATABASE kept_here")
+    try:
+        place = (shop / "lake" / "customer.parquet").as_uri()
+        session.sql(f"CREATE TABLE kept_here.customer USING parquet LOCATION '{place}'")
+        with open_database(url + more) as database:
+            assert [table.name for table in database.schema.tables] == ["customer"]
+            before = list(database.rows(asked))
+            (shop / "lake" / "customer.parquet").rename(shop / "elsewhere.parquet")
+            if reads_again:
+                with pytest.raises(DatabaseError):
+                    list(database.rows(asked))
+            else:
+                assert list(database.rows(asked)) == before == [(12, "Ann 9")]
+        assert not session.catalog.isCached("kept_here.customer")  # what we kept goes when we do
+    finally:
+        session.sql("DROP DATABASE kept_here CASCADE")

@@ -16,7 +16,7 @@ from ruleminer.rules.dialects.dialect import (
     iri_safe_call,
     zoned_timestamp_text,
 )
-from ruleminer.rules.expressions import as_text, call, without_zeros
+from ruleminer.rules.expressions import as_text, call, verbatim, without_zeros
 
 _IRI_SAFE = r"""CREATE OR REPLACE MACRO "mapping".iri_safe(value) AS
   ARRAY_TO_STRING(LIST_TRANSFORM(REGEXP_EXTRACT_ALL(value, '(?s).'), lambda piece:
@@ -29,12 +29,22 @@ def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
     if column.is_float:  # rounded to 12 places; beyond 38 digits, and for NaN, the engine's own text has to do
         # Through the text: 532455.84 times 10^12, which a cast would round, is no longer that number, and a single
         # 17.45 is 17.450000762939.
+        if column.sql_type.lower().startswith(("float", "real")):
+            text = _shortest_single(value)
         number = exp.TryCast(this=text.copy(), to=exp.DataType.build("DECIMAL(38,12)"))
         text = call("COALESCE", as_text(number), text)
     dot: exp.Expr = call("CONTAINS", text, exp.Literal.string("."))
     if column.is_float:  # the zeros of 1.5e+30 count
         dot = exp.and_(dot, exp.not_(call("CONTAINS", text.copy(), exp.Literal.string("e"))))
     return exp.case().when(dot, without_zeros(text)).else_(text.copy())
+
+
+def _shortest_single(value: exp.Expression) -> exp.Expression:
+    """The fewest digits that tell a single from others, as in PostgreSQL: DuckDB shows 241449000 as 241448992."""
+    number = value.sql("duckdb")
+    shown = [f"FORMAT('{{:.{digits}e}}', {number})" for digits in (5, 6, 7, 8)]
+    cases = " ".join(f"WHEN CAST({text} AS FLOAT) = {number} THEN {text}" for text in shown[:-1])
+    return verbatim(f"REGEXP_REPLACE(CASE {cases} ELSE {shown[-1]} END, '[.]?0+e', 'e')")
 
 
 def _cells(table: str, pairs: Sequence[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@
 | several columns as rows | `LATERAL VIEW stack(…)` |
 | CONCAT | is NULL where a part is |
 | CHR | knows 256 characters |
-| single precision | comes with digits that it is not shown with |
+| a single, or a large double | is shown by Java before 19 with more digits than tell it from others |
 | bound timestamps | are read in the time zone of the client: they are bound as texts |
 | what is no JSON | cannot be told from what is: no fields and items |
 """
@@ -37,12 +37,23 @@ def _trim(side: str, text: str, characters: str) -> str:
 def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
     text = as_text(value).sql("spark")
     if column.is_float:  # rounded to 12 places; beyond 38 digits, and for NaN, a text as DuckDB has it
-        # Single precision has the digits that it is shown with, and no more.
-        number = text if column.sql_type.lower().startswith(("float", "real")) else value.sql("spark")
+        number = value.sql("spark")
+        if column.sql_type.lower().startswith(("float", "real")):
+            text = _shortest(number, "FLOAT", (5, 6, 7, 8))
+        else:
+            text = f"CASE WHEN ABS({number}) >= 1e15 THEN {_shortest(number, 'DOUBLE', (14, 15, 16))} ELSE {text} END"
         beyond = f"REPLACE(REGEXP_REPLACE(LOWER(REPLACE({text}, '.0E', 'E')), 'e(?=[0-9])', 'e+'), 'infinity', 'inf')"
-        text = f"COALESCE(CAST(TRY_CAST({number} AS DECIMAL(38, 12)) AS STRING), {beyond})"
+        text = f"COALESCE(CAST(TRY_CAST({text} AS DECIMAL(38, 12)) AS STRING), {beyond})"
     trimmed = _trim("TRAILING", _trim("TRAILING", text, "'0'"), "'.'")
     return verbatim(f"CASE WHEN CONTAINS({text}, '.') AND NOT CONTAINS({text}, 'e') THEN {trimmed} ELSE {text} END")
+
+
+def _shortest(value: str, sql_type: str, digits: Sequence[int]) -> str:
+    """The fewest digits that tell a number from others of its type; Java before 19 shows more."""
+    shown = [f"FORMAT_STRING('%.{count}e', {value})" for count in digits]
+    cases = " ".join(f"WHEN CAST({text} AS {sql_type}) = {value} THEN {text}" for text in shown[:-1])
+    least = f"CASE WHEN {value} IS NOT NULL THEN CASE {cases} ELSE {shown[-1]} END END"  # it formats NULL as null
+    return f"REGEXP_REPLACE({least}, '[.]?0+(?=e)', '')"
 
 
 def _array_text(value: exp.Expression, column: ColumnType) -> exp.Expression:

@@ -5,7 +5,8 @@
     sc://host:15002/?schema=sales         the catalogue of a server (Spark Connect)
 
 A folder's tables are views of its Parquet or CSV files. What a statement has read of them stays with Spark, in memory
-or on its local disks, up to KEPT bytes of files (`keep=no` in the URL: nothing), so that files are read once. Each
+or on its local disks, up to KEPT bytes of files (`keep=no` in the URL: nothing), so that files are read once. Of a
+catalogue, whose cluster serves others, it keeps what `keep=yes` asks it to, as far as its executors have room. Each
 `Spark` has a session of its own, so views and settings are nobody else's; those of one process share the Java process
 behind them, which ends with it. If that dies, the statement under way fails, and the next starts another.
 """
@@ -106,7 +107,8 @@ class Spark:
                 )
         self._views: dict[str, tuple[str, list[Path]]] = {}
         self._kept: list[DataFrame] = []
-        keep = option_text(url.query.get("keep")) or "yes"
+        self._cached: set[str] = set()
+        keep = option_text(url.query.get("keep")) or ("yes" if self._folder is not None else "no")
         if keep not in ("yes", "no"):
             raise DatabaseError(f"{self._shown}: keep is yes or no, not {keep}")
         self._keeps = keep == "yes"
@@ -161,6 +163,9 @@ class Spark:
                 continue
             columns = tuple(Column.of_type(f.name, _sql_type(f.dataType), True) for f in fields)
             tables.append(Table(name, columns, is_view=is_view))
+            if self._keeps and self._folder is None:
+                with self._guarded(clock):
+                    self._keep(session, ".".join(f"`{part.replace('`', '``')}`" for part in (schema, name) if part))
         return tables, unreadable
 
     def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
@@ -227,6 +232,8 @@ class Spark:
         if session is None:
             return
         with suppress(Exception):
+            for place in self._cached:
+                session.catalog.uncacheTable(place)
             if self._is_remote:
                 session.stop()
             else:
@@ -267,7 +274,22 @@ class Spark:
                 raise DatabaseError(f"{files[0]}: cannot be read: {self._told(error)}") from None
         if self._schema is not None:
             session.catalog.setCurrentDatabase(self._schema)
+        for place in self._cached:
+            session.catalog.cacheTable(place)
         return session
+
+    def _keep(self, session: SparkSession, place: str) -> None:
+        """Let Spark keep a table of the catalogue as it is now, once a statement reads it.
+
+        All sessions of an application share what is kept: what somebody else keeps stays when we go.
+        """
+        if place in self._cached:
+            return
+        if session.catalog.isCached(place):
+            session.catalog.refreshTable(place)
+        else:
+            session.catalog.cacheTable(place)
+            self._cached.add(place)
 
     @contextmanager
     def _guarded(self, clock: Clock) -> Iterator[None]:
