@@ -62,7 +62,7 @@ def find_candidates(
     With `bounded`, a fact keeps the first of very many instances of a template, the same ones each time. With
     `published_by`, second arguments are looked for in other forms, too, as far as a source of this dialect makes them.
     `key_columns` tell where keys of several columns may stand of which examples tell the table. What properties lead
-    `to_things` by are keys, and have no other form.
+    `to_things` by are keys, and have other letters at most.
     """
     work.execute(
         """
@@ -169,9 +169,9 @@ def _search_published(search: _Search, templates: Sequence[Template], done: Coll
     fitting = [index for index, template in enumerate(templates) if can_be_published(template)]
     waiting = [index for index in fitting if len(templates) + index not in done]
     work = search.work
-    find_unsettled(work, search.to_things)
+    find_unsettled(work)
     if waiting and _one(work, "SELECT count(*) FROM unsettled"):
-        form_values(work, search.dialect)
+        form_values(work, search.dialect, search.to_things)
         if any(atom.spreads for index in waiting for atom in templates[index].body):
             spell_texts(work)
         for index in waiting:

@@ -1,21 +1,19 @@
 """Keys of several columns that examples tell the table of: `bed:CARD/1` is spelt only where the key of a bed may stand.
 
 CARD and 1 may stand in a row of any other table, too. The key of a bed stands in the columns of its own key, and in as
-many columns of another table that are called the same, one by one, or hold keys of the same kinds of things. A name
-that more than two tables have, and that does not speak of beds, is nobody's: the `from_date` of a title is not that of
-a salary.
+many columns of another table that are called the same, one by one, or hold keys of the same kinds of things. A day or a
+time is nobody's: the `from_date` of a title is not that of a salary.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from ruleminer.extraction.catalog import Catalog, SourceColumn
-from ruleminer.structure.words import words
+from ruleminer.rules.values import Kind
 
-_FEW = 2  # tables that may have a column of one name for it to mean the same in both
+_TIMES = (Kind.DATE, Kind.TIMESTAMP)
 
 KeyColumns = Mapping[str, Sequence[Sequence[int]]]
 """By the text of a key: the columns that may spell it, by number, in the order of the key."""
@@ -29,17 +27,15 @@ def columns_of_keys(tables: Mapping[str, str], keys: Mapping[str, Sequence[str]]
 
 def _places(table: str, key: Sequence[str], catalog: Catalog) -> Iterator[list[int]]:
     own = {column.name: column for column in catalog.by_table[table]}
-    spread = Counter(column.name.lower() for columns in catalog.by_table.values() for column in columns)
-    telling = {name for name in key if spread[name.lower()] <= _FEW or set(words(name)) & set(words(table))}
     for columns in catalog.by_table.values():
-        fitting = [[column.id for column in columns if _fits(column, own[name], name in telling)] for name in key]
+        fitting = [[column.id for column in columns if _fits(column, own[name])] for name in key]
         yield from (list(some) for some in product(*fitting) if len(set(some)) == len(key))
 
 
-def _fits(column: SourceColumn, part: SourceColumn, by_name: bool) -> bool:
+def _fits(column: SourceColumn, part: SourceColumn) -> bool:
     """Whether a column may hold what a part of a key does."""
     if column.table == part.table:
         return column.id == part.id
     if part.space is not None:
         return column.space == part.space or column.name.lower() == part.name.lower()
-    return by_name and column.name.lower() == part.name.lower()
+    return part.type.kind not in _TIMES and column.name.lower() == part.name.lower()

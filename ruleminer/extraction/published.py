@@ -87,11 +87,8 @@ def can_be_published(template: Template) -> bool:
     )
 
 
-def find_unsettled(work: duckdb.DuckDBPyConnection, to_things: Collection[str] = ()) -> None:
-    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples.
-
-    Those that lead `to_things` are none: a value may be published in another form, but a key is a key.
-    """
+def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
+    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples."""
     work.execute(
         """
         CREATE OR REPLACE TABLE unsettled AS
@@ -100,15 +97,16 @@ def find_unsettled(work: duckdb.DuckDBPyConnection, to_things: Collection[str] =
         best AS (SELECT predicate, max(facts) AS facts FROM (
                     SELECT predicate, rule, count(*) AS facts FROM candidate JOIN example USING (fact) GROUP BY 1, 2)
                  GROUP BY 1)
-        SELECT predicate FROM asked LEFT JOIN best USING (predicate)
-        WHERE coalesce(best.facts, 0) < asked.facts AND NOT list_contains($things::VARCHAR[], predicate)
-        """,
-        {"things": sorted(to_things)},
+        SELECT predicate FROM asked LEFT JOIN best USING (predicate) WHERE coalesce(best.facts, 0) < asked.facts
+        """
     )
 
 
-def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
-    """Fill `formed` for the facts of unsettled properties from `value`."""
+def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect, to_things: Collection[str] = ()) -> None:
+    """Fill `formed` for the facts of unsettled properties from `value`.
+
+    What properties lead `to_things` by are keys: they may be written in other letters, but are no sums and no days.
+    """
     work.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE asked_reading AS
@@ -136,7 +134,10 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect) -> None:
         CREATE OR REPLACE TABLE formed AS
         SELECT r.fact, CAST(r.pos AS TINYINT) AS pos, v.val, CAST(NULL AS INTEGER) AS space, v.form, v.changed
         FROM formed_value v JOIN asked_reading r ON r.family = v.made_family AND r.key = v.made
-        """
+        WHERE v.made_family = 'text' OR r.fact NOT IN (
+            SELECT alike FROM fact GROUP BY 1 HAVING bool_and(list_contains($things::VARCHAR[], predicate)))
+        """,
+        {"things": sorted(to_things)},
     )
 
 

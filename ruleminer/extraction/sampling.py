@@ -291,6 +291,8 @@ def constants_query(
         name, own = place, column_of("t", column.name).sql(dialect.name)
         if column.distinct * _REPEATED <= rows:
             name = f"ruleminer_values{column.id}"
+            if column.family is Kind.TEXT:  # a column may have a collation of its own, by which AB is ab
+                own = f'{own} COLLATE "C" AS {identifier(column.name).sql(dialect.name)}'
             relations.append(f"{name} AS {dialect.materialized}(SELECT DISTINCT {own} FROM {place} AS t)")
         parts.append(f"SELECT {of} AS family, {form} AS v FROM {name} AS t")
     if once:

@@ -131,13 +131,7 @@ def decide(
             union_size=_by_place(union_size, one.pool),
             claimed=claimed(one, best, ontology) | (misplaced.rules(term) if misplaced else False),
         )
-        odd = odd_example(one, ranking, weights)
-        posterior = shared_posterior(one, ranking)
-        if odd is not None:  # rather a slip than what is meant
-            ranking, posterior = replace(ranking, chosen=(odd.rule,)), posterior * (1.0 - odd.trust)
-        if one.contested and not one.pool.rules[ranking.chosen[0]].constants:
-            posterior *= _CONTESTED
-        decisions[term] = Decision(one, ranking, posterior, odd=odd)
+        decisions[term] = _with_doubts(one, ranking)
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:
@@ -147,6 +141,16 @@ def decide(
     if joint is not None:
         drafted |= _as_inverses(drafted, ontology, joint.answers)
     return {**decisions, **drafted}
+
+
+def _with_doubts(measured: Measured, ranking: Ranking) -> Decision:
+    """The choice, unless it rests on a slip: then what the other examples speak for."""
+    sure, odd = shared_posterior(measured, ranking), odd_example(measured, ranking)
+    if odd is not None:
+        ranking, sure = replace(ranking, chosen=(odd.rule,)), sure * odd.doubt
+    if measured.contested and not measured.pool.rules[ranking.chosen[0]].constants:
+        sure *= _CONTESTED
+    return Decision(measured, ranking, sure, odd=odd)
 
 
 def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ontology) -> Decision | None:
@@ -183,21 +187,28 @@ def _turned_round(known: Decision, name: str, why: str) -> Decision:
 
 
 def _as_inverses(drafted: Mapping[str, Decision], ontology: Ontology, answered: Collection[str]) -> dict[str, Decision]:
-    """The drafts of properties that the ontology calls inverse: the surer one, if it is rather right, decides both.
+    """The drafts that others decide: of properties that the ontology calls inverse, the surest one has the word.
 
-    What the user spoke of stands for itself, and decides its inverse.
+    It must be rather right. What the user spoke of stands for itself.
     """
     found: dict[str, Decision] = {}
-    for name, own in drafted.items():
-        rivals = [drafted[other] for other in _inverses(ontology.find(name), ontology) if other in drafted]
-        if name in answered or not rivals:
-            continue
-        other = max(rivals, key=lambda one: one.posterior)
-        partner = other.measured.pool.predicate
-        if partner != name and other.posterior > max(_RATHER, own.posterior):
-            turned = _turned_round(other, name, f"it is the inverse of {partner}, which is surer")
-            found[name] = replace(turned, none=min(own.none, 1.0 - other.posterior), beliefs=own.beliefs)
+    settled: set[str] = set()
+    for name in sorted(drafted, key=lambda one: -drafted[one].posterior):
+        settled.add(name)
+        known = found.get(name, drafted[name])
+        for partner in _inverses(ontology.find(name), ontology):
+            own = drafted.get(partner)
+            if own is None or partner in settled | found.keys() or partner in answered or known.posterior <= _RATHER:
+                continue
+            turned = _turned_round(known, partner, f"it is the inverse of {name}, which is surer")
+            if {_whatever_order(rule) for rule in turned.rules} != {_whatever_order(rule) for rule in own.rules}:
+                found[partner] = replace(turned, none=min(own.none, 1.0 - known.posterior), beliefs=own.beliefs)
     return found
+
+
+def _whatever_order(rule: Rule) -> object:
+    atoms = frozenset((atom.table, frozenset(atom.columns)) for atom in rule.body)
+    return rule.arguments, atoms, frozenset(rule.definitions), frozenset(rule.exclusions)
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:

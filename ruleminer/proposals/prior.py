@@ -25,9 +25,7 @@ from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
-REFLEXIVE = (
-    8.0  # nats for a thing that is related to itself: track 1 is in album 1, 2 in 2, 3 in 3, and no album in itself
-)
+REFLEXIVE = 8.0  # nats for a thing that is related to itself: numbers alone make one of any two tables
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -165,7 +163,7 @@ class PriorOf:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
         meant = self.ontology.find(rule.predicate)
-        cost += REFLEXIVE * _relates_to_itself(meant, rule)
+        cost += REFLEXIVE * self._relates_to_itself(meant, rule)
         return cost + RESTRICTED * (self._restricted(meant, rule) + self._only_filled(meant, rule))
 
     def _is_called_there(self, predicate: str, atom: Atom) -> bool:
@@ -188,6 +186,14 @@ class PriorOf:
         """How many columns must be filled, though they tell nothing and no name calls for them."""
         titles = self._titles_of(term)
         return sum(1 for place in _only_filled(rule) if best_likeness(titles, {place.column}) < _CALLED_FOR)
+
+    def _relates_to_itself(self, term: OntologyTerm, rule: Rule) -> bool:
+        """Whether a rule relates each thing to itself, though it is no key that leads to another table's: a passport
+        has the number of its person, and both are two things.
+        """
+        if isinstance(term, OntologyClass) or term.kind is PropertyKind.DATATYPE or len(set(rule.arguments)) > 1:
+            return False
+        return not any(place in self._keys and place in self._links for place in rule.places_of(rule.arguments[0]))
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
         """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.
@@ -379,13 +385,6 @@ def _is_iri(concat: Concat) -> bool:
 
 def _hold_a_key(columns: Set[str], table: Table) -> bool:
     return any(key and columns >= {*key} for key in (table.primary_key, *table.unique))
-
-
-def _relates_to_itself(term: OntologyTerm, rule: Rule) -> bool:
-    """Whether a rule relates each thing to itself, which numbers alone make of any two tables."""
-    return (
-        not isinstance(term, OntologyClass) and term.kind is not PropertyKind.DATATYPE and len(set(rule.arguments)) == 1
-    )
 
 
 def _only_filled(rule: Rule) -> list[Place]:

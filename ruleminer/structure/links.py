@@ -143,6 +143,7 @@ def _discovered(
     values = _Values(database, profile)
     for table in schema.tables:
         for column in table.columns:
+            is_parent = _is_parents_key(column, table, schema)
             own = profile.column(table.name, column.name)
             place = Place(table.name, column.name)
             if own is None or not own.filled or place in taken or not _may_be_key(column, own):
@@ -161,12 +162,12 @@ def _discovered(
                     continue
                 ends = table, column, target, key
                 is_key = place in key_places
-                score, _ = _weighed(*ends, own, _surprise(column, own, there, None, is_key), there, is_key)
+                score, _ = _weighed(*ends, own, _surprise(column, own, there, None, is_key), there, is_key, is_parent)
                 if score < ENOUGH - _DOUBT:
                     continue
                 share = values.share(place, end)
                 shock = _surprise(column, own, there, values.beside(end, own), is_key)
-                score, evidence = _weighed(*ends, own, shock, there, is_key)
+                score, evidence = _weighed(*ends, own, shock, there, is_key, is_parent)
                 if share >= _INCLUDED and score >= ENOUGH - _MARGIN:
                     told = "all its values lie there" if share == 1.0 else f"{share:.1%} of its values lie there"
                     yield DiscoveredLink(table.name, column.name, target.name, key.name, score, (told, *evidence))
@@ -225,6 +226,13 @@ def _span(one: ColumnProfile) -> tuple[int, int]:
     return int(one.low or 0), int(one.high or 0)
 
 
+def _is_parents_key(column: Column, table: Table, schema: Schema) -> bool:
+    """Whether a column is called as the key of a parent, and no other table is one of parents."""
+    said = set(words(column.name))
+    others = (other for other in schema.tables if other.name != table.name)
+    return "parent" in said and bool(said & _IDENTIFYING) and not any("parent" in words(one.name) for one in others)
+
+
 def _weighed(
     table: Table,
     column: Column,
@@ -234,13 +242,14 @@ def _weighed(
     surprise: float,
     there: ColumnProfile,
     is_key: bool,
+    is_parent: bool,
 ) -> tuple[float, tuple[str, ...]]:
     """What speaks for a link if all values are included, as a score and in words."""
     said = set(words(column.name))
     name = _name_evidence(table.name, column.name, target.name, key.name)
     if table.name == target.name and not said & _WITHIN:
         name *= 0.3  # Exam.examOf is something of an exam, not an exam
-    elif table.name == target.name and said & _IDENTIFYING and key.name == target.own_key:
+    elif table.name == target.name and is_parent and key.name == target.own_key:
         name = max(name, _NAMED)  # the parent's id of a post is that of a post
     use = own.distinct / max(1, there.distinct)
     weight = 1.0 if surprise > 0 else 1.0 - name  # a name that fits needs no help from the values

@@ -31,9 +31,7 @@ _CODE_KINDS = (Kind.BOOLEAN, Kind.INTEGER, Kind.TEXT)
 _NAMES_ROWS = 0.75  # share of a column's texts that must differ for it to name rows
 _SAME_NAMES = 0.3  # the same for a column that is called a name
 _CALLED_NAMES = frozenset({"name", "title", "label", "username"})
-_NO_NAMES = frozenset(
-    {"date", "time", "timestamp", "datetime", "url", "uri", "guid", "uuid", "hash", "password", "token"}
-)
+_NO_NAMES = frozenset({"date", "time", "timestamp", "datetime", "url", "uri"})
 _LONGEST_NAME = 80.0  # characters that a text may have, on average, to be what people call a thing
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from ruleminer.proposals.odd_examples import OddExample, odd_example
@@ -20,18 +23,38 @@ def odd_of(
         made("MusicGroup(x) <- artist(id: x)", ARTISTS, names=names[1]),
     ]
     one = measured(rules, examples, noise=noise)
-    return odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights()), PriorWeights())
+    return odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights()))
 
 
 def test_an_example_that_only_the_less_likely_rule_derives_is_odd() -> None:
     odd = odd_of([1, 2, 300, 4])
     assert odd is not None
     assert (odd.positive, odd.rule) == (2, 1)
-    assert odd.trust < 0.5
+    assert odd.doubt > 0.5
 
 
 def test_what_all_derive_is_not() -> None:
     assert odd_of([1, 2, 3, 4]) is None
+
+
+def test_how_far_examples_reach_into_a_table_makes_none_of_them_a_slip() -> None:
+    rules = [
+        made("Book(x) <- book(id: x)", range(1, 201), names=1.0),
+        made("Book(x) <- journal(id: x)", range(1, 41), names=0.0),
+    ]
+    one = measured(rules, [1, 2, 3, 150], noise=False)
+    one = replace(one, reaches=np.array([150.0, 3.0]))
+    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
+
+
+def test_what_the_user_answered_is_no_slip() -> None:
+    rules = [
+        made("MusicGroup(x) <- album(id: x)", ALBUMS, names=0.0),
+        made("MusicGroup(x) <- artist(id: x)", ARTISTS, names=1.0),
+    ]
+    one = measured(rules, [1, 2, 4, 300], noise=False)
+    one = replace(one, pool=replace(one.pool, asked=np.array([False, False, False, True])))
+    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
 
 
 def test_two_such_examples_are_no_slip() -> None:

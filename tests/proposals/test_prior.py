@@ -160,6 +160,8 @@ def test_a_thing_in_itself_pays_however_many_examples_there_are_and_a_key_that_i
     plain = length(prior_of, "Person(x) <- Person(id: x)")
     assert length(prior_of, "wrote(x, x) <- Person(id: x)") == pytest.approx(plain + REFLEXIVE)
     assert length(prior_of, "title(x, x) <- Person(id: x)") == pytest.approx(plain)
+    sub_table = length(prior_of, "Author(x) <- Chair(id: x)")
+    assert length(prior_of, "wrote(x, x) <- Chair(id: x)") == pytest.approx(sub_table)
 
 
 def test_names_fade_as_examples_come_in() -> None:
