@@ -160,10 +160,13 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
                 continue
         if word == "u":
             taken, changes = session.undo()
-            say(f"   taken back: {taken.told}" if taken else "   there is nothing to take back")
+            if taken is None:
+                say("   there is nothing to take back")
+                continue
+            say(f"   taken back: {taken.told}")
         elif word in ("a", "r"):
-            rules = session.decisions[question.term].rules if question.term in session.decisions else ()
-            if not rules:
+            rules = session.decisions[question.term].rules if question.term in session.rules else ()
+            if not rules:  # or none that is sure enough to be shown
                 say(f"   no rule is proposed for {question.term}")
                 continue
             said = Said.ACCEPTED if word == "a" else Said.REJECTED
@@ -198,7 +201,7 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
         for note in session.applied.notes:
             if note not in notes:
                 say(f"   note: {note}")
-        return _Step()
+        return _Step(is_answer=word != "u")
 
 
 def _answer_of(session: ReviewSession, question: Question, word: str) -> tuple[Change, ...] | None:
