@@ -16,7 +16,7 @@ from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.claims import Misplaced, claimed, winners
 from ruleminer.proposals.coherence import coherent
-from ruleminer.proposals.odd_examples import OddExample, odd_example
+from ruleminer.proposals.odd_examples import OddExample, honest
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, Ranking, model_is_heard, rank, shared_posterior
@@ -113,9 +113,13 @@ def decide(
     if ranker is Ranker.JOINT:
         ranker = Ranker.EVIDENCE  # decides where there are examples
     exemplified = {term: one for term, one in measured.items() if one.pool.positives}
+    slips: Mapping[str, OddExample] = {}
     if structure is not None:
-        exemplified = coherent(exemplified, ranker, weights, ontology, structure)
-        measured = {**measured, **exemplified}
+        alone = honest(
+            exemplified, ranker, weights, lambda pools: coherent(pools, ranker, weights, ontology, structure)
+        )
+        whole = {name: replace(one, coherence=alone.measured[name].coherence) for name, one in exemplified.items()}
+        exemplified, slips, measured = dict(alone.measured), alone.slips, {**measured, **whole}
     best = winners(exemplified, ranker, weights)
     misplaced = Misplaced(exemplified, best, ontology, structure) if structure is not None else None
     decisions: dict[str, Decision] = {}
@@ -131,7 +135,7 @@ def decide(
             union_size=_by_place(union_size, one.pool),
             claimed=claimed(one, best, ontology) | (misplaced.rules(term) if misplaced else False),
         )
-        decisions[term] = _with_doubts(one, ranking)
+        decisions[term] = _with_doubts(one, ranking, slips.get(term))
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:
@@ -143,14 +147,14 @@ def decide(
     return {**decisions, **drafted}
 
 
-def _with_doubts(measured: Measured, ranking: Ranking) -> Decision:
+def _with_doubts(measured: Measured, ranking: Ranking, slip: OddExample | None) -> Decision:
     """The choice, unless it rests on a slip: then what the other examples speak for."""
-    sure, odd = shared_posterior(measured, ranking), odd_example(measured, ranking)
-    if odd is not None:
-        ranking, sure = replace(ranking, chosen=(odd.rule,)), sure * odd.doubt
+    sure = shared_posterior(measured, ranking)
+    if slip is not None:
+        ranking, sure = replace(ranking, chosen=(slip.rule,)), sure * slip.doubt
     if measured.contested and not measured.pool.rules[ranking.chosen[0]].constants:
         sure *= _CONTESTED
-    return Decision(measured, ranking, sure, odd=odd)
+    return Decision(measured, ranking, sure, odd=slip)
 
 
 def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ontology) -> Decision | None:

@@ -10,20 +10,29 @@ where the prior is all that speaks for a rule but its examples: names, length, k
 facts the two derive, and how far the examples reach into them, says nothing here: the example is what tells them apart.
 Where the odds are even or better, the other rule is chosen, as surely as they have it, and the example is told. What
 the user answered in a review is no slip.
+
+A slip makes other terms believe wrongly, and honest examples of theirs look odd. So the oddest is left aside first, and
+what terms tell each other is worked out anew before the next is looked for.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ruleminer.proposals.ranking import Measured, Ranker, Ranking
+from ruleminer.proposals.prior import PriorWeights
+from ruleminer.proposals.ranking import Measured, Ranker, Ranking, rank
 
 _SLIPS = 1 / 50
 _LEAST = 3  # examples: of two that speak for different rules, neither is the odd one
 _CAPPED = 50.0  # nats
+_MOST = 5  # slips that are left aside; who slips more often says so (`noise`)
+
+Together = Callable[[Mapping[str, Measured]], dict[str, Measured]]
+"""The pools with what the terms tell each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +61,44 @@ def odd_example(measured: Measured, ranking: Ranking) -> OddExample | None:
     best = int(rivals[ranking.log_prior[rivals].argmax()])
     odds = _SLIPS * math.exp(min(_CAPPED, float(ranking.log_prior[best] - ranking.log_prior[chosen])))
     return OddExample(int(pool.covers[best].argmin()), best, odds) if odds >= 1.0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Honest:
+    """The pools without slips, with what terms tell each other, and the slips by term."""
+
+    measured: Mapping[str, Measured]
+    slips: Mapping[str, OddExample]
+
+
+def honest(exemplified: Mapping[str, Measured], ranker: Ranker, weights: PriorWeights, together: Together) -> Honest:
+    """Leave slips aside, the oddest first."""
+    kept, slips = dict(exemplified), dict[str, OddExample]()
+    told = together(kept)
+    while len(slips) < _MOST:
+        odd = {
+            name: found
+            for name, one in told.items()
+            if name not in slips and (found := odd_example(one, rank(one, ranker, weights))) is not None
+        }
+        if not odd:
+            break
+        oddest = max(odd, key=lambda name: (odd[name].odds, name))
+        slips[oddest] = odd[oddest]
+        kept[oddest] = _without(kept[oddest], odd[oddest].positive)
+        told = together(kept)
+    return Honest(told, slips)
+
+
+def _without(measured: Measured, positive: int) -> Measured:
+    """The pool without one of its positives; how far these reach is another matter then."""
+    pool = measured.pool
+    kept = [place for place in range(len(pool.positives)) if place != positive]
+    pool = replace(
+        pool,
+        positives=tuple(pool.positives[place] for place in kept),
+        covers=pool.covers[:, kept],
+        spaces=tuple(one for place, one in enumerate(pool.spaces) if place != positive),
+        asked=None if pool.asked is None else pool.asked[kept],
+    )
+    return replace(measured, pool=pool, reaches=None)

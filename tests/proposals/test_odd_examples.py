@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from ruleminer.proposals.odd_examples import OddExample, odd_example
+from ruleminer.proposals.odd_examples import OddExample, honest, odd_example
 from ruleminer.proposals.prior import PriorWeights
-from ruleminer.proposals.ranking import Ranker, rank
+from ruleminer.proposals.ranking import Measured, Ranker, rank
 from tests.proposals.worlds import made, measured
 
 ALBUMS, ARTISTS = range(1, 348), range(1, 276)
@@ -79,3 +80,29 @@ def test_the_more_speaks_against_it_the_surer_it_is_a_slip(gap: float) -> None:
     assert less is not None
     assert more is not None
     assert less.odds <= more.odds
+
+
+def test_the_oddest_is_left_aside_first_and_what_it_made_others_believe_with_it() -> None:
+    groups = [
+        made("MusicGroup(x) <- album(id: x)", ALBUMS, names=0.0),
+        made("MusicGroup(x) <- artist(id: x)", ARTISTS, names=1.0),
+    ]
+    labels = [
+        made("Label(x) <- album(id: x)", ALBUMS, names=0.0),
+        made("Label(x) <- artist(id: x)", ARTISTS, names=0.0),
+    ]
+    pools = {
+        "MusicGroup": measured(groups, [1, 2, 300, 4], noise=False),
+        "Label": measured(labels, [1, 2, 301, 4], noise=False),
+    }
+
+    def together(known: Mapping[str, Measured]) -> dict[str, Measured]:
+        """A label is believed to be an artist as long as some group is an album."""
+        misled = len(known["MusicGroup"].pool.positives) == 4
+        gains = np.array([0.0, 6.0 if misled else 0.0])
+        return {**known, "Label": replace(known["Label"], coherence=gains)}
+
+    found = honest(pools, Ranker.EVIDENCE, PriorWeights(), together)
+    assert {name: one.positive for name, one in found.slips.items()} == {"MusicGroup": 2}
+    assert len(found.measured["MusicGroup"].pool.positives) == 3
+    assert len(found.measured["Label"].pool.positives) == 4
