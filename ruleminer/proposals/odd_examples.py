@@ -6,8 +6,9 @@ odds that this one is a slip are
 
     (1/50) · prior of the rule that derives all others / prior of the choice
 
-where the prior is all that speaks for a rule but its examples: names, length, keys, what other terms say. How many
-facts the two derive, and how far the examples reach into them, says nothing here: the example is what tells them apart.
+where the prior is all that speaks for a rule but its examples: names, length, keys, what other terms say. How the other
+examples lie among the facts of the two may only speak against a slip: ninety of a kind among ten thousand rows are no
+accident, but that a smaller table has the others, too, says nothing, for the example is what tells the two apart.
 Where the odds are even or better, the other rule is chosen, as surely as they have it, and the example is told. What
 the user answered in a review is no slip.
 
@@ -24,7 +25,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ruleminer.proposals.prior import PriorWeights
-from ruleminer.proposals.ranking import Measured, Ranker, Ranking, rank
+from ruleminer.proposals.ranking import Measured, Ranker, Ranking, likelihood_of, rank
 
 _SLIPS = 1 / 50
 _LEAST = 3  # examples: of two that speak for different rules, neither is the odd one
@@ -59,8 +60,12 @@ def odd_example(measured: Measured, ranking: Ranking) -> OddExample | None:
     if not pool.covers[chosen].all() or not len(rivals) or not pool.given.all():
         return None
     best = int(rivals[ranking.log_prior[rivals].argmax()])
-    odds = _SLIPS * math.exp(min(_CAPPED, float(ranking.log_prior[best] - ranking.log_prior[chosen])))
-    return OddExample(int(pool.covers[best].argmin()), best, odds) if odds >= 1.0 else None
+    gain, positive = float(ranking.log_prior[best] - ranking.log_prior[chosen]), int(pool.covers[best].argmin())
+    if _SLIPS * math.exp(min(_CAPPED, gain)) < 1.0:
+        return None
+    others = likelihood_of(replace(_without(measured, positive), reaches=measured.reaches))
+    odds = _SLIPS * math.exp(min(_CAPPED, gain + min(0.0, float(others[best] - others[chosen]))))
+    return OddExample(positive, best, odds) if odds >= 1.0 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,15 @@ def test_what_the_user_answered_is_no_slip() -> None:
     assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
 
 
+def test_many_examples_of_a_kind_are_no_accident_in_a_large_table() -> None:
+    rules = [
+        made('Survey(x) <- survey(id: x, type: "c")', range(1, 120), names=0.0),
+        made("Survey(x) <- place(id: x)", range(2, 10_000), names=1.0),
+    ]
+    one = measured(rules, range(1, 91), noise=False, rows=20_000)
+    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
+
+
 def test_two_such_examples_are_no_slip() -> None:
     assert odd_of([1, 2, 300, 301]) is None
 
