@@ -128,7 +128,7 @@ class Misplaced:
             if other is None or other.name not in self.best or other.name == name:
                 continue
             theirs = self.measured[other.name].pool
-            places = {_shape(rule): i for i, rule in enumerate(theirs.rules)}
+            places = {shape(rule): i for i, rule in enumerate(theirs.rules)}
             best = places.get(_turned(self.best[name].of(name)))
             if best is None or theirs.bodies[best] != self.best[other.name]:
                 continue
@@ -148,10 +148,10 @@ def _ends(term: OntologyTerm) -> tuple[tuple[str, ...], ...]:
 
 
 def _turned(rule: Rule) -> object:
-    return _shape(canonical(replace(rule, arguments=rule.arguments[::-1])))
+    return shape(canonical(replace(rule, arguments=rule.arguments[::-1])))
 
 
-def _shape(rule: Rule) -> object:
+def shape(rule: Rule) -> object:
     """The rule whatever its predicate and the order of its columns."""
     atoms = frozenset((atom.table, frozenset(atom.columns)) for atom in rule.body)
     return rule.arguments, atoms, frozenset(rule.definitions), frozenset(rule.exclusions)

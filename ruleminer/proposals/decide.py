@@ -14,7 +14,7 @@ import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.proposals.answers import Answers
-from ruleminer.proposals.claims import Misplaced, claimed, winners
+from ruleminer.proposals.claims import Misplaced, claimed, shape, winners
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.odd_examples import OddExample, honest
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
@@ -205,14 +205,9 @@ def _as_inverses(drafted: Mapping[str, Decision], ontology: Ontology, answered: 
             if own is None or partner in settled | found.keys() or partner in answered or known.posterior <= _RATHER:
                 continue
             turned = _turned_round(known, partner, f"it is the inverse of {name}, which is surer")
-            if {_whatever_order(rule) for rule in turned.rules} != {_whatever_order(rule) for rule in own.rules}:
+            if {shape(rule) for rule in turned.rules} != {shape(rule) for rule in own.rules}:
                 found[partner] = replace(turned, none=min(own.none, 1.0 - known.posterior), beliefs=own.beliefs)
     return found
-
-
-def _whatever_order(rule: Rule) -> object:
-    atoms = frozenset((atom.table, frozenset(atom.columns)) for atom in rule.body)
-    return rule.arguments, atoms, frozenset(rule.definitions), frozenset(rule.exclusions)
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
