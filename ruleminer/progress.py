@@ -1,4 +1,4 @@
-"""How a long piece of work tells how far it is: one protocol for all rooms, which terminal.py draws.
+"""How a long piece of work tells how far it is: one protocol for all rooms, which `terminal.console` draws.
 
     def show(stage: str, what: str, done: int, total: int) -> None: ...
 

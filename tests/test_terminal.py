@@ -16,6 +16,7 @@ from ruleminer.proposals.made_from import as_proposed, wishes
 from ruleminer.proposals.proposal import Status
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import Delivery
+from ruleminer.terminal import proposals as proposal_screen
 from tests.proposals.report.made_up import proposal, proposals
 
 
@@ -47,7 +48,7 @@ def test_all_searches_that_were_cut_are_one_line() -> None:
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_the_table_of_proposals_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terminal, "results", terminal.PlainConsole(file=StringIO(), width=width))
+    monkeypatch.setattr(proposal_screen, "results", terminal.PlainConsole(file=StringIO(), width=width))
     drawn = StringIO()
     console = Console(file=drawn, width=width)
     for one in terminal.proposal_tables(proposals(*(proposal(f"predicateOfSomeLength{i}") for i in range(3)))):
