@@ -27,7 +27,8 @@ from ruleminer.learn.decision_problem import Problem
 from ruleminer.pretraining.corpus import VERSION, make_held_out, read_corpus
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import all_facts, open_scenario, scenario_database
-from ruleminer.proposals.decide import Decision, decide
+from ruleminer.proposals.decide import decide
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.hypotheses import FEATURES, World
 from ruleminer.proposals.joint import Joint

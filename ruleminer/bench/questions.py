@@ -33,7 +33,7 @@ from ruleminer.errors import DatabaseError, InputError
 from ruleminer.problem.decisions import NAMED, Said, UserDecision, UserDecisions
 from ruleminer.problem.ontology import Ontology, read_ontology
 from ruleminer.problem.scenario import all_facts, open_scenario, scenario_database
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.hypotheses import World as Hypotheses
 from ruleminer.proposals.joint import Joint

@@ -6,23 +6,24 @@ union (`claims.py`). Commands, reports and the mapping study take their choice f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ruleminer.problem.ontology import Ontology, OntologyTerm
+from ruleminer.problem.ontology import Ontology
 from ruleminer.proposals.answers import Answers
-from ruleminer.proposals.claims import Misplaced, claimed, shape, winners
+from ruleminer.proposals.claims import Misplaced, claimed, winners
 from ruleminer.proposals.coherence import coherent
-from ruleminer.proposals.odd_examples import OddExample, honest
+from ruleminer.proposals.decision import Decision
+from ruleminer.proposals.inverses import as_inverses, from_inverse
 from ruleminer.proposals.pool import GUESS, Pool, rule_pool
 from ruleminer.proposals.prior import PriorWeights
-from ruleminer.proposals.ranking import Measured, Ranker, Ranking, model_is_heard, rank, shared_posterior
+from ruleminer.proposals.ranking import Measured, Ranker, Ranking, rank, shared_posterior
+from ruleminer.proposals.slips import Slip, without_slips
 from ruleminer.proposals.unions import UnionSize
 from ruleminer.rules.body import Body
-from ruleminer.rules.canonical import canonical
 from ruleminer.rules.values import Rule
 from ruleminer.structure.structure import Structure
 
@@ -32,66 +33,9 @@ if TYPE_CHECKING:
 RulesSize = Callable[[Sequence[Rule]], int | None]
 """How many facts some rules derive together; None if that cannot be asked."""
 
-NAMED = 0.8  # how well the names of a rule must fit that no example speaks for
 _CONTESTED = 0.5  # of the posterior, where a class gets all rows of one above and its examples share a code
-_RATHER = 0.5  # the posterior from which a draft decides its inverse
 _SHOWN = 12  # rules of a term that the network's decision keeps
 _LEAST = 1e-12  # that a probability is taken for
-_SURE = 0.9  # the posterior from which a model's word will do where names are silent
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The choice for one term, and what it was chosen from."""
-
-    measured: Measured
-    ranking: Ranking
-    posterior: float  # of the choice and of what nothing tells from it
-    word: str = ""  # of the user, if the choice is theirs: accepted, pinned or edited
-    none: float = 0.0  # that the database has nothing of the term, where the network decided
-    drafted: bool = False  # whether it did
-    beliefs: tuple[Belief, ...] = ()  # of the term's parts, where it did
-    likely: tuple[Belief, ...] = ()  # those that are mapped
-    turned: tuple[str, ...] = ()  # the reason, where the choice is an inverse's
-    implied: Mapping[int, str] = field(default_factory=dict)  # parts that no example shows, and what they follow from
-    odd: OddExample | None = None  # the example that is taken for a slip
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """In words, why the network decided so."""
-        if self.turned:
-            return self.turned
-        return tuple(dict.fromkeys(reason for belief in self.likely for reason in belief.reasons))
-
-    @property
-    def chosen(self) -> tuple[int, ...]:
-        """The choice, by place in the pool: one rule, or the rules of a union."""
-        return self.ranking.chosen
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules that are chosen."""
-        return tuple(self.measured.pool.rules[i] for i in self.chosen)
-
-    @property
-    def rivals(self) -> tuple[int, ...]:
-        """The rules that lost, best first, by place in the pool."""
-        return tuple(i for i in self.ranking.order.tolist() if i not in self.chosen)
-
-    def is_absent(self, min_confidence: float) -> bool:
-        """Whether the network rather believes that there is nothing of the term, and no answer says otherwise."""
-        chosen = self.measured.pool.covers[list(self.chosen)]
-        return self.drafted and not chosen.any() and self.posterior < min(self.none, min_confidence)
-
-    @property
-    def is_founded(self) -> bool:
-        """Whether anything speaks for the choice: the user, an example, a name, or a model that is sure."""
-        measured = self.measured
-        if self.drafted:  # the posterior says it all
-            return True
-        if self.word or measured.pool.positives or measured.priors[self.chosen[0]].names >= NAMED:
-            return True
-        return model_is_heard(measured, self.ranking.ranker) and self.posterior >= _SURE
 
 
 def decide(
@@ -113,9 +57,9 @@ def decide(
     if ranker is Ranker.JOINT:
         ranker = Ranker.EVIDENCE  # decides where there are examples
     exemplified = {term: one for term, one in measured.items() if one.pool.positives}
-    slips: Mapping[str, OddExample] = {}
+    slips: Mapping[str, Slip] = {}
     if structure is not None:
-        alone = honest(
+        alone = without_slips(
             exemplified, ranker, weights, lambda pools: coherent(pools, ranker, weights, ontology, structure)
         )
         whole = {name: replace(one, coherence=alone.measured[name].coherence) for name, one in exemplified.items()}
@@ -139,75 +83,22 @@ def decide(
     drafted: dict[str, Decision] = {}
     for term, beliefs in (joint.beliefs(measured) if joint is not None else {}).items():
         if joint is not None and term not in decisions:
-            told = None if term in joint.answers else _turned(ontology.find(term), decisions, ontology)
+            told = None if term in joint.answers else from_inverse(ontology.find(term), decisions, ontology)
             if (decision := told or _drafted(beliefs, joint)) is not None:
                 drafted[term] = decision
     if joint is not None:
-        drafted |= _as_inverses(drafted, ontology, joint.answers)
+        drafted |= as_inverses(drafted, ontology, joint.answers)
     return {**decisions, **drafted}
 
 
-def _with_doubts(measured: Measured, ranking: Ranking, slip: OddExample | None) -> Decision:
+def _with_doubts(measured: Measured, ranking: Ranking, slip: Slip | None) -> Decision:
     """The choice, unless it rests on a slip: then what the other examples speak for."""
     sure = shared_posterior(measured, ranking)
     if slip is not None:
         ranking, sure = replace(ranking, chosen=(slip.rule,)), sure * slip.doubt
     if measured.contested and not measured.pool.rules[ranking.chosen[0]].constants:
         sure *= _CONTESTED
-    return Decision(measured, ranking, sure, odd=slip)
-
-
-def _turned(term: OntologyTerm, decisions: Mapping[str, Decision], ontology: Ontology) -> Decision | None:
-    """The decision of an inverse that has examples, turned round; None if there is none.
-
-    Were the two decided apart, each would add to the other what it has too much.
-    """
-    for other in _inverses(term, ontology):
-        known = decisions.get(other)
-        if known is not None and known.measured.pool.positives and not known.word:
-            return _turned_round(known, term.name, f"it is the inverse of {other}, which examples decide")
-    return None
-
-
-def _inverses(term: OntologyTerm, ontology: Ontology) -> list[str]:
-    return [other.name for iri in ontology.inverses(term.iri) if (other := ontology.get(iri)) is not None]
-
-
-def _turned_round(known: Decision, name: str, why: str) -> Decision:
-    rules = [canonical(replace(r, predicate=name, arguments=r.arguments[::-1])) for r in known.rules]
-    chosen = list(known.chosen)
-    measured = known.measured.only(chosen)
-    measured = replace(measured, pool=rule_pool(name, rules, GUESS), coherence=None, reaches=None)
-    ranking = replace(
-        known.ranking,
-        ranker=Ranker.JOINT,
-        order=np.arange(len(rules)),
-        posterior=known.ranking.posterior[chosen],
-        log_prior=known.ranking.log_prior[chosen],
-        log_likelihood=known.ranking.log_likelihood[chosen],
-        chosen=tuple(range(len(rules))),
-    )
-    return Decision(measured, ranking, known.posterior, drafted=True, turned=(why,))
-
-
-def _as_inverses(drafted: Mapping[str, Decision], ontology: Ontology, answered: Collection[str]) -> dict[str, Decision]:
-    """The drafts that others decide: of properties that the ontology calls inverse, the surest one has the word.
-
-    It must be rather right. What the user spoke of stands for itself.
-    """
-    found: dict[str, Decision] = {}
-    settled: set[str] = set()
-    for name in sorted(drafted, key=lambda one: -drafted[one].posterior):
-        settled.add(name)
-        known = found.get(name, drafted[name])
-        for partner in _inverses(ontology.find(name), ontology):
-            own = drafted.get(partner)
-            if own is None or partner in settled | found.keys() or partner in answered or known.posterior <= _RATHER:
-                continue
-            turned = _turned_round(known, partner, f"it is the inverse of {name}, which is surer")
-            if {shape(rule) for rule in turned.rules} != {shape(rule) for rule in own.rules}:
-                found[partner] = replace(turned, none=min(own.none, 1.0 - known.posterior), beliefs=own.beliefs)
-    return found
+    return Decision(measured, ranking, sure, slip=slip)
 
 
 def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:

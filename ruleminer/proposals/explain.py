@@ -10,7 +10,7 @@ import numpy as np
 from ruleminer.errors import DatabaseError
 from ruleminer.problem.ontology import OntologyClass, OntologyTerm
 from ruleminer.proposals.calibration import confidence
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.proposal import (
     Calibration,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.implied_parts import ImpliedPart, implied_parts
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import IMPLIED, extended, with_rules

@@ -10,7 +10,7 @@ from ruleminer.dataset import Dataset, Example
 from ruleminer.errors import InputError
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.candidate_sets import Arguments, Spaces
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.explain import counts_of
 from ruleminer.proposals.pool import Pool
@@ -95,12 +95,12 @@ def slips(decisions: Mapping[str, Decision], dataset: Dataset) -> list[str]:
     """The examples that are taken for slips, for they stand alone against all others of their term."""
     lines, told = dataset.lines_of_examples, []
     for name, one in decisions.items():
-        if one.odd is None:
+        if one.slip is None:
             continue
         pool = one.measured.pool
-        spaces = pool.spaces[one.odd.positive] if pool.spaces else ()
-        example = _told_example(name, pool.positives[one.odd.positive], spaces, lines)
-        other = rule_text(pool.rules[one.odd.rule]).partition(" <- ")[2]
+        spaces = pool.spaces[one.slip.positive] if pool.spaces else ()
+        example = _told_example(name, pool.positives[one.slip.positive], spaces, lines)
+        other = rule_text(pool.rules[one.slip.rule]).partition(" <- ")[2]
         told.append(
             f"{example} is taken for a slip: the other {len(pool.positives) - 1} examples of {name}, and what else is "
             f"known, speak for {other}; take it out, or give one more like it"

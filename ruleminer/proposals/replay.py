@@ -19,7 +19,8 @@ from ruleminer.errors import InputError
 from ruleminer.problem.decisions import Arguments, Said, UserDecision, UserDecisions
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.candidate_sets import Spaces
-from ruleminer.proposals.decide import Decision, decide
+from ruleminer.proposals.decide import decide
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derived_facts import DerivedFacts
 from ruleminer.proposals.entity_texts import EntityTexts
 from ruleminer.proposals.implied_choice import ImpliedChoice

@@ -18,7 +18,7 @@ from ruleminer.problem.ontology import Ontology, OntologyTerm
 from ruleminer.progress import Progress, silent
 from ruleminer.proposals.apart import told_apart
 from ruleminer.proposals.calibration import calibrated, trials
-from ruleminer.proposals.decide import NAMED, Decision
+from ruleminer.proposals.decision import NAMED, Decision
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.explain import ask_ahead, explain, kind_of_term, nothing
 from ruleminer.proposals.guesses import guesses

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from ruleminer.proposals.decide import NAMED, Decision
+from ruleminer.proposals.decision import NAMED, Decision
 from ruleminer.proposals.evidence import log_spared
 from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.ranking import Ranker

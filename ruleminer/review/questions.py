@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ruleminer.problem.decisions import Said
 from ruleminer.proposals.answers import SLIPS
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Fact
 from ruleminer.proposals.replay import Replay
 from ruleminer.review.hypotheses import Hypothesis, entropy, hypotheses_of

@@ -16,7 +16,7 @@ from ruleminer.errors import InputError
 from ruleminer.problem.decisions import NAMED, Said, UserDecision, append_decisions, new_id, read_decisions
 from ruleminer.problem.ontology import Ontology
 from ruleminer.progress import Progress, silent
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.explain import certainty_of, explain
 from ruleminer.proposals.live_structure import live_structure

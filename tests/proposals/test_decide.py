@@ -12,7 +12,9 @@ import pytest
 
 from ruleminer.problem.ontology import Ontology, Property, PropertyKind
 from ruleminer.proposals.candidate_sets import CandidateSet
-from ruleminer.proposals.decide import Decision, _as_inverses, _sure, _turned, decide
+from ruleminer.proposals.decide import _sure, decide
+from ruleminer.proposals.decision import Decision
+from ruleminer.proposals.inverses import as_inverses, from_inverse
 from ruleminer.proposals.joint import Belief
 from ruleminer.proposals.pool import pool_of
 from ruleminer.proposals.prior import Prior, PriorWeights
@@ -115,13 +117,13 @@ def test_the_inverse_of_what_examples_decide_is_decided_with_it() -> None:
     pool = pool_of("hasMember", [CandidateSet(("1", "2"), (Body(rule),))], [])
     known = Measured(pool, np.array([9.0]), (Prior(5.0, 0.5, 0.0, 1.0),), None, 100)
     decisions = decide({"hasMember": known}, Ranker.EVIDENCE, PriorWeights(), ontology, lambda rules: 9)
-    turned = _turned(ontology.find("memberOf"), decisions, ontology)
+    turned = from_inverse(ontology.find("memberOf"), decisions, ontology)
     assert turned is not None
     assert turned.drafted
     assert turned.posterior == decisions["hasMember"].posterior
     assert [rule_text(one) for one in turned.rules] == ["memberOf(x, y) <- joins(club: y, member: x), member(id: x)"]
     assert "inverse of hasMember" in turned.reasons[0]
-    assert _turned(ontology.find("hasMember"), {}, ontology) is None
+    assert from_inverse(ontology.find("hasMember"), {}, ontology) is None
 
 
 def test_of_two_drafts_that_are_inverse_the_surer_one_decides_both_unless_the_user_spoke_of_the_other() -> None:
@@ -138,15 +140,15 @@ def test_of_two_drafts_that_are_inverse_the_surer_one_decides_both_unless_the_us
     ontology = Ontology((), (property_("heldAt", "hosted"), property_("hosted", "heldAt")))
     held = drafted("heldAt(x, y) <- race(id: x, circuit: y)", 0.9)
     hosted = drafted("hosted(x, y) <- circuit(id: x, url: y)", 0.8)
-    found = _as_inverses({"heldAt": held, "hosted": hosted}, ontology, ())
+    found = as_inverses({"heldAt": held, "hosted": hosted}, ontology, ())
     assert list(found) == ["hosted"]
     assert [rule_text(one) for one in found["hosted"].rules] == ["hosted(x, y) <- race(id: y, circuit: x)"]
     assert found["hosted"].posterior == 0.9
     assert "inverse of heldAt" in found["hosted"].reasons[0]
-    assert _as_inverses({"heldAt": held, "hosted": hosted}, ontology, {"hosted"}) == {}
+    assert as_inverses({"heldAt": held, "hosted": hosted}, ontology, {"hosted"}) == {}
     unsure = drafted("heldAt(x, y) <- race(id: x, circuit: y)", 0.4)
     assert (
-        _as_inverses({"heldAt": unsure, "hosted": drafted("hosted(x, y) <- circuit(id: x, url: y)", 0.3)}, ontology, ())
+        as_inverses({"heldAt": unsure, "hosted": drafted("hosted(x, y) <- circuit(id: x, url: y)", 0.3)}, ontology, ())
         == {}
     )
 

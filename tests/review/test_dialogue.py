@@ -10,7 +10,7 @@ import pytest
 
 from ruleminer.dataset import read_dataset
 from ruleminer.problem.decisions import Said, read_decisions
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.review.dialogue import HELP, converse
 from ruleminer.review.questions import NoQuestion, Question

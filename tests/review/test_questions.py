@@ -19,7 +19,7 @@ from ruleminer.errors import DatabaseTimeoutError
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
 from ruleminer.proposals.answers import Answers
-from ruleminer.proposals.decide import Decision
+from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.joint import Belief

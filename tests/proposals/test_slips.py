@@ -8,23 +8,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ruleminer.proposals.odd_examples import OddExample, honest, odd_example
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.proposals.slips import Slip, slip_of, without_slips
 from tests.proposals.worlds import made, measured
 
 ALBUMS, ARTISTS = range(1, 348), range(1, 276)
 
 
-def odd_of(
-    examples: list[object], names: tuple[float, float] = (0.0, 1.0), *, noise: bool = False
-) -> OddExample | None:
+def odd_of(examples: list[object], names: tuple[float, float] = (0.0, 1.0), *, noise: bool = False) -> Slip | None:
     rules = [
         made("MusicGroup(x) <- album(id: x)", ALBUMS, names=names[0]),
         made("MusicGroup(x) <- artist(id: x)", ARTISTS, names=names[1]),
     ]
     one = measured(rules, examples, noise=noise)
-    return odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights()))
+    return slip_of(one, rank(one, Ranker.EVIDENCE, PriorWeights()))
 
 
 def test_an_example_that_only_the_less_likely_rule_derives_is_odd() -> None:
@@ -45,7 +43,7 @@ def test_how_far_examples_reach_into_a_table_makes_none_of_them_a_slip() -> None
     ]
     one = measured(rules, [1, 2, 3, 150], noise=False)
     one = replace(one, reaches=np.array([150.0, 3.0]))
-    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
+    assert slip_of(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
 
 
 def test_what_the_user_answered_is_no_slip() -> None:
@@ -55,7 +53,7 @@ def test_what_the_user_answered_is_no_slip() -> None:
     ]
     one = measured(rules, [1, 2, 4, 300], noise=False)
     one = replace(one, pool=replace(one.pool, asked=np.array([False, False, False, True])))
-    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
+    assert slip_of(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
 
 
 def test_many_examples_of_a_kind_are_no_accident_in_a_large_table() -> None:
@@ -64,7 +62,7 @@ def test_many_examples_of_a_kind_are_no_accident_in_a_large_table() -> None:
         made("Survey(x) <- place(id: x)", range(2, 10_000), names=1.0),
     ]
     one = measured(rules, range(1, 91), noise=False, rows=20_000)
-    assert odd_example(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
+    assert slip_of(one, rank(one, Ranker.EVIDENCE, PriorWeights())) is None
 
 
 def test_two_such_examples_are_no_slip() -> None:
@@ -111,7 +109,7 @@ def test_the_oddest_is_left_aside_first_and_what_it_made_others_believe_with_it(
         gains = np.array([0.0, 6.0 if misled else 0.0])
         return {**known, "Label": replace(known["Label"], coherence=gains)}
 
-    found = honest(pools, Ranker.EVIDENCE, PriorWeights(), together)
+    found = without_slips(pools, Ranker.EVIDENCE, PriorWeights(), together)
     assert {name: one.positive for name, one in found.slips.items()} == {"MusicGroup": 2}
     assert len(found.measured["MusicGroup"].pool.positives) == 3
     assert len(found.measured["Label"].pool.positives) == 4

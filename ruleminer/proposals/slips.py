@@ -37,7 +37,7 @@ Together = Callable[[Mapping[str, Measured]], dict[str, Measured]]
 
 
 @dataclass(frozen=True, slots=True)
-class OddExample:
+class Slip:
     """A positive by its place in the pool, the rule that all others speak for, and the odds that it is a slip."""
 
     positive: int
@@ -50,7 +50,7 @@ class OddExample:
         return self.odds / (1.0 + self.odds)
 
 
-def odd_example(measured: Measured, ranking: Ranking) -> OddExample | None:
+def slip_of(measured: Measured, ranking: Ranking) -> Slip | None:
     """The example that the choice rests on while all others speak for another rule; None if there is none."""
     pool = measured.pool
     if measured.noise or len(ranking.chosen) != 1 or len(pool.positives) < _LEAST or ranking.ranker is Ranker.COVERAGE:
@@ -65,34 +65,36 @@ def odd_example(measured: Measured, ranking: Ranking) -> OddExample | None:
         return None
     others = likelihood_of(replace(_without(measured, positive), reaches=measured.reaches))
     odds = _SLIPS * math.exp(min(_CAPPED, gain + min(0.0, float(others[best] - others[chosen]))))
-    return OddExample(positive, best, odds) if odds >= 1.0 else None
+    return Slip(positive, best, odds) if odds >= 1.0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Honest:
+class WithoutSlips:
     """The pools without slips, with what terms tell each other, and the slips by term."""
 
     measured: Mapping[str, Measured]
-    slips: Mapping[str, OddExample]
+    slips: Mapping[str, Slip]
 
 
-def honest(exemplified: Mapping[str, Measured], ranker: Ranker, weights: PriorWeights, together: Together) -> Honest:
+def without_slips(
+    exemplified: Mapping[str, Measured], ranker: Ranker, weights: PriorWeights, together: Together
+) -> WithoutSlips:
     """Leave slips aside, the oddest first."""
-    kept, slips = dict(exemplified), dict[str, OddExample]()
+    kept, slips = dict(exemplified), dict[str, Slip]()
     told = together(kept)
     while len(slips) < _MOST:
-        odd = {
-            name: found
+        found = {
+            name: own
             for name, one in told.items()
-            if name not in slips and (found := odd_example(one, rank(one, ranker, weights))) is not None
+            if name not in slips and (own := slip_of(one, rank(one, ranker, weights))) is not None
         }
-        if not odd:
+        if not found:
             break
-        oddest = max(odd, key=lambda name: (odd[name].odds, name))
-        slips[oddest] = odd[oddest]
-        kept[oddest] = _without(kept[oddest], odd[oddest].positive)
+        oddest = max(found, key=lambda name: (found[name].odds, name))
+        slips[oddest] = found[oddest]
+        kept[oddest] = _without(kept[oddest], found[oddest].positive)
         told = together(kept)
-    return Honest(told, slips)
+    return WithoutSlips(told, slips)
 
 
 def _without(measured: Measured, positive: int) -> Measured:
