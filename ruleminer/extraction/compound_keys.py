@@ -7,21 +7,29 @@ time is nobody's: the `from_date` of a title is not that of a salary.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import permutations, product
+from math import perm
 
 from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.rules.values import Kind
 
 _TIMES = (Kind.DATE, Kind.TIMESTAMP)
+_MOST = 10_000  # ways to choose columns for a key that nobody declared
 
 KeyColumns = Mapping[str, Sequence[Sequence[int]]]
 """By the text of a key: the columns that may spell it, by number, in the order of the key."""
 
 
-def columns_of_keys(tables: Mapping[str, str], keys: Mapping[str, Sequence[str]], catalog: Catalog) -> KeyColumns:
+def columns_of_keys(
+    tables: Mapping[str, str], keys: Mapping[str, Sequence[str]], undeclared: Set[str], catalog: Catalog
+) -> KeyColumns:
     """Where keys may stand that are of these tables; `keys` are the columns of each table's own."""
     known = {table: list(_places(table, keys[table], catalog)) for table in dict.fromkeys(tables.values())}
+    for table in known.keys() & undeclared:
+        own = [column.id for column in catalog.by_table[table]]
+        if perm(len(own), len(keys[table])) <= _MOST:
+            known[table] += [list(some) for some in permutations(own, len(keys[table]))]
     return {text: known[table] for text, table in tables.items()}
 
 

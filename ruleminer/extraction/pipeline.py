@@ -183,6 +183,7 @@ def extract(
                             key_columns=columns_of_keys(
                                 entities.compound,
                                 {table.name: table.primary_key for table in structure.schema.tables},
+                                {key.table for key in structure.keys},
                                 catalog,
                             ),
                             to_things=ontology.leading_to_things if ontology is not None else (),

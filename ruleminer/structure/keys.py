@@ -7,8 +7,9 @@ them, that is taken for it to which links lead.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -19,6 +20,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, Schema, Table, quote_identifier
 from ruleminer.structure.profile import ColumnProfile, Profile, TableProfile
+from ruleminer.structure.surprise import is_counter
 from ruleminer.structure.unanswered import tell_unanswered
 from ruleminer.structure.words import likeness, words
 
@@ -27,7 +29,14 @@ _LONGEST = 40.0  # characters a text key may have, on average
 _LEAST_ROWS = 3  # fewer differ by chance
 _LEAST_NUMBERED = 20  # the same of a column of a declared key
 _ALIKE = 0.8  # likeness of a number's name to its table's
-_PARTS = 6  # columns among which the parts of a compound key are looked for
+_PARTS = 8  # columns among which the parts of a compound key are looked for
+_SURPRISED = 10.0  # nats; more surprise makes no better key
+_MORE_PARTS = 3.0  # nats that a third column must be worth
+_KEY_WORDS = frozenset(
+    ("id", "key", "pk", "code", "cd", "no", "nr", "num", "number", "nummer", "seq", "line", "pos", "position")
+)
+_KEY_ENDS = ("id", "key", "code", "no", "nr", "num", "number")  # of names that are written in one
+_SHORT = 12.0  # characters that texts in keys mostly have
 _LOOKED_AT = 10_000  # rows in which most combinations repeat already
 _COUNTED = 4  # combinations that are then counted in the whole table
 
@@ -79,7 +88,7 @@ def _discovered(table: Table, profile: TableProfile, database: Database) -> Disc
     if single:
         best = max(single, key=lambda column: _looks_like_key(table, column))
         return DiscoveredKey(table.name, (best.name,), f"{profile.rows:,} rows, as many values")
-    promising = _without_repeats(list(_choices(table, profile)), table, database)
+    promising = _without_repeats(_choices(table, profile), table, database)
     for columns in promising[:_COUNTED]:
         if _tells_apart(columns, table, profile.rows, database):
             return DiscoveredKey(table.name, columns, f"{profile.rows:,} rows, as many combinations")
@@ -125,26 +134,51 @@ def _looks_like_key(table: Table, column: Column) -> tuple[float, int]:
     return named + number, -table.columns.index(column)
 
 
-def _choices(table: Table, profile: TableProfile) -> Iterator[tuple[str, ...]]:
-    """Pairs, then triples, of the columns that have most values, none of them prose."""
-    usable = [
-        column.name
+def _choices(table: Table, profile: TableProfile) -> list[tuple[str, ...]]:
+    """Pairs and triples of the columns that look like parts of a key, the likeliest first."""
+    usable = {
+        column.name: (one, _looks_like_part(table, column, one))
         for column in table.columns
         if column.kind in (*_KINDS, Kind.DATE, Kind.TIMESTAMP)
         and (one := profile.columns.get(column.name)) is not None
         and one.filled == profile.rows
         and one.distinct > 1
-        and one.length <= _LONGEST
-    ]
-    usable = sorted(usable, key=lambda name: -profile.columns[name].distinct)[:_PARTS]
-    order = [column.name for column in table.columns if column.name in usable]
+        and not _is_prose(one)
+    }
+    chosen = sorted(usable, key=lambda name: (-usable[name][1], -usable[name][0].distinct))[:_PARTS]
+    order = [name for name in usable if name in chosen]
+    worth: dict[tuple[str, ...], float] = {}
     for size in (2, 3):
         for columns in combinations(order, size):
-            product = 1
-            for name in columns:
-                product *= profile.columns[name].distinct
-            if product >= profile.rows:
-                yield columns
+            profiles = [usable[name][0] for name in columns]
+            if math.prod(one.distinct for one in profiles) >= profile.rows:
+                surprise = profile.rows**2 / 2 * math.prod(map(_meeting, profiles))  # of as many pairs none is equal
+                looks = sum(usable[name][1] for name in columns)
+                worth[columns] = min(_SURPRISED, surprise) + looks - _MORE_PARTS * (size - 2)
+    return sorted(worth, key=lambda columns: -worth[columns])
+
+
+def _looks_like_part(table: Table, column: Column, one: ColumnProfile) -> float:
+    """What speaks for a column as a part of a key, in nats: its name, a number that counts, a short text, its place."""
+    last = (words(column.name) or ("",))[-1]
+    named = 1.5 if last in _KEY_WORDS or last.endswith(_KEY_ENDS) else 0.0
+    place = -0.05 * table.columns.index(column)
+    if column.kind is Kind.INTEGER:
+        counts = one.span is not None and is_counter(one.span, one.distinct)
+        return named + place + (0.5 if counts else 0.0 if named else -1.0)  # a measure, then
+    return named + place - (0.5 if one.length > _SHORT else 0.0)
+
+
+def _is_prose(one: ColumnProfile) -> bool:
+    """Whether a column holds long texts, or several words in each."""
+    return one.length > _LONGEST or (one.length > _SHORT and " " in (one.low or "") and " " in (one.high or ""))
+
+
+def _meeting(one: ColumnProfile) -> float:
+    """How likely two rows have the same value."""
+    known = [rows for _, rows in (*one.common, *one.frequent)]
+    left, rest = one.distinct - len(known), one.filled - sum(known)
+    return (sum(rows**2 for rows in known) + (rest**2 / left if left > 0 else 0.0)) / max(1, one.filled) ** 2
 
 
 def _without_repeats(choices: list[tuple[str, ...]], table: Table, database: Database) -> list[tuple[str, ...]]:

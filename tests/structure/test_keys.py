@@ -164,3 +164,23 @@ def test_a_unique_column_that_is_mostly_empty_names_no_rows(tmp_path: Path) -> N
         work.execute(f"INSERT INTO person {people}")
     with open_database(path) as database:
         assert learn_structure(database).schema.table("person").own_key == "ssn"
+
+
+LINES = """
+CREATE TABLE line AS SELECT 1 + i // 6 AS order_nr, 1 + i * 7919 % 997 AS part, 1 + i % 6 AS line_number,
+    CAST(hash(i) % 50000 AS INTEGER) AS amount, 'word' || i * 31 % 2999 || ' and more' AS remark,
+    DATE '2020-01-01' + CAST(i * 13 % 1999 AS INTEGER) AS shipped
+FROM range(3000) r(i)
+"""
+
+
+def test_of_combinations_that_tell_rows_apart_the_most_surprising_one_is_chosen_and_no_prose(tmp_path: Path) -> None:
+    assert found_keys(database_of(tmp_path, LINES)) == {"line": ("order_nr", "line_number")}
+
+
+def test_a_day_is_rather_in_a_key_than_a_measure(tmp_path: Path) -> None:
+    pay = """
+    CREATE TABLE pay AS SELECT 1000 + i // 8 AS person, 40000 + CAST(hash(i) % 50000 AS INTEGER) AS amount,
+           DATE '1990-01-01' + CAST(i * 331 % 7001 AS INTEGER) AS since FROM range(3000) r(i)
+    """
+    assert found_keys(database_of(tmp_path, pay)) == {"pay": ("person", "since")}
