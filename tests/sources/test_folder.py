@@ -95,6 +95,13 @@ def test_codes_with_leading_zeros_stay_texts_and_ambiguous_dates_too(tmp_path: P
         ]
 
 
+def test_a_backslash_and_an_n_is_no_value(tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("id\tdied\tname\n1\t\\N\tAnn\n2\t1999\t\\N\n")
+    with open_database(f"csv:{tmp_path}") as database:
+        assert [(c.name, c.kind.value) for c in database.schema.table("p").columns][1] == ("died", "integer")
+        assert list(database.rows("SELECT * FROM p ORDER BY id")) == [(1, None, "Ann"), (2, 1999, None)]
+
+
 def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()

@@ -226,7 +226,7 @@ def test_values_come_as_python_and_arrow_have_them(tmp_path: Path) -> None:
 def test_a_folder_of_csv_is_read_as_duckdb_reads_it(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
         'id,code,name,born,seen,score,vip,empty\n1,007,"Ann ""A"", of\nX",2000-01-02,2020-01-02 03:04:05,1.5,true,\n'
-        "2,012,Bob,2001-02-03,2020-01-02 03:04:06,2,false,\n",
+        "2,012,Bob,2001-02-03,2020-01-02 03:04:06,2,false,\n3,014,\\N,\\N,2020-01-02 03:04:07,3,false,\n",
         "utf-8",
     )
     with open_database(f"csv:{tmp_path}") as one, open_database(spark_url(tmp_path)) as other:

@@ -19,6 +19,7 @@ from ruleminer.sources.schema import quote_identifier
 SUFFIXES = {"parquet": (".parquet", ".pq"), "csv": (".csv", ".tsv", ".csv.gz", ".tsv.gz")}
 _TYPES = "['BOOLEAN', 'BIGINT', 'DOUBLE', 'DATE', 'TIMESTAMP', 'VARCHAR']"
 _DATES = "dateformat = '%Y-%m-%d'"  # 03/04/2020 may be in March or in April
+NO_VALUE = r"\N"  # how Hive, MySQL and PostgreSQL write NULL into files; empty texts are none either
 _NUMBERS = ("BIGINT", "DOUBLE")
 
 
@@ -88,7 +89,8 @@ def _make(connection: duckdb.DuckDBPyConnection, kind: str, name: str, files: li
         source = f"read_parquet({listed}, union_by_name = true, hive_partitioning = false)"
         connection.execute(f"CREATE VIEW {quote_identifier(name)} AS SELECT * FROM {source}")
         return
-    options = f"header = true, union_by_name = true, {_DATES}, sample_size = -1"
+    nulls = f"nullstr = ['', {_literal(NO_VALUE)}]"
+    options = f"header = true, union_by_name = true, {_DATES}, {nulls}, sample_size = -1"
     typed = f"read_csv({listed}, {options}, auto_type_candidates = {_TYPES})"
     described = connection.execute(f"DESCRIBE SELECT * FROM {typed}").fetchall()
     numbers = [column for column, sql_type, *_ in described if sql_type in _NUMBERS]

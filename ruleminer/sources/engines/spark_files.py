@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ruleminer.errors import DatabaseError
-from ruleminer.sources.engines.folder import SUFFIXES
+from ruleminer.sources.engines.folder import NO_VALUE, SUFFIXES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
@@ -65,7 +65,8 @@ def _texts(reader: DataFrameReader, places: list[str]) -> DataFrame:
     options = {"header": "true", "inferSchema": "false", "multiLine": "true", "quote": '"', "escape": '"'}
     reader = reader.options(**options, sep=separators.pop())
     frames = [reader.csv(place) for place in places]
-    return reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+    return whole.replace(NO_VALUE, None)
 
 
 def _typed(frame: DataFrame) -> DataFrame:
