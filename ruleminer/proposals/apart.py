@@ -22,6 +22,7 @@ things from one key.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -37,15 +38,21 @@ from ruleminer.proposals.identity import Key, entity_key
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.values import Place, Rule
 from ruleminer.sources.schema import quote_identifier
 from ruleminer.structure.structure import Structure
 
 _MOST = 20  # examples of one class that are held against another
 _CHANCE = 1 / 3  # of codes that tell examples apart at random, below which one is believed to be no accident
+_RATHER = 1 / 2  # the same, of the examples of a class beside those that the code tells
 _CALLED = 0.8  # how well the names of a rule fit a class that all its rows are called like
 _MOST_ORDERED = 1_000_000  # rows whose order is looked at
 _FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
+
+
+Asked = tuple[str, Sequence[str], Sequence[Arguments]]
+"""A class, others, and what is denied of it: their examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +78,11 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     notes = list(_of_both({name: measured[name].pool for name in rules}, ontology))
     classes = _Classes(measured, best, rules, measure)
     for name, narrower in classes.narrowed(others).items():
-        told = " and ".join(others[name][:3])
-        if narrower is not None:
-            found[name] = narrower
-            notes.append(_told_by(narrower, rules[name], told))
+        if narrower.measured is not None:
+            found[name] = narrower.measured
+            notes.append(_told_by(narrower.measured, rules[name], narrower.told))
         else:
+            told = " and ".join(others[name][:3])
             notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
     above = {
         name: wider
@@ -84,24 +91,38 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     }
     narrowed = classes.narrowed(above)
     for name in above:
-        if narrowed.get(name) is None and (code := classes.code_of(name)):
+        if (name not in narrowed or narrowed[name].measured is None) and (code := classes.code_of(name)):
             found[name] = replace(measured[name], contested=True)
             notes.append(
                 f"{name} gets all rows of {' and '.join(above[name][:3])}; its examples share {code}: if only such "
                 "are meant, say so by a counter-example"
             )
     for name, narrower in narrowed.items():
-        if narrower is None:
+        if narrower.measured is None:
             continue
-        told = _told_by(narrower, rules[name], " and ".join(above[name][:3]))
-        if doubt := classes.doubt(name, narrower):
+        told = _told_by(narrower.measured, rules[name], narrower.told)
+        if doubt := classes.doubt(name, narrower.measured):
             notes.append(
                 f"{told}; but {doubt}, so all of them are taken: give counter-examples if only those are meant"
             )
         else:
-            found[name] = narrower
+            found[name] = narrower.measured
             notes.append(told)
     return Apart(found, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """A class narrowed to its own examples, if anything does that, with the others whose examples ask for it."""
+
+    others: tuple[str, ...]
+    measured: Measured | None = None
+    chance: float = math.inf  # that a code would do so by accident
+
+    @property
+    def told(self) -> str:
+        """The others, in words."""
+        return " and ".join(self.others[:3])
 
 
 @dataclass(frozen=True)
@@ -113,29 +134,60 @@ class _Classes:
     rules: Mapping[str, Rule]
     measure: Measure
 
-    def narrowed(self, others: Mapping[str, Sequence[str]]) -> dict[str, Measured | None]:
-        """The classes whose best rules derive examples of these others: narrowed to their own; None if nothing does."""
+    def narrowed(self, others: Mapping[str, Sequence[str]]) -> dict[str, Narrowed]:
+        """The classes whose best rules derive examples of these others: narrowed to their own, if that can be."""
         measured, best, rules = self.measured, self.best, self.rules
-        structure, ontology = self.measure.derivations.structure, self.measure.ontology
-        denied: dict[str, list[Arguments]] = {}
-        for name, beside in others.items():
+        structure = self.measure.derivations.structure
+        asked: list[Asked] = []
+        for name, all_others in others.items():
             known = {*measured[name].pool.positives, *measured[name].pool.negatives}
-            facts = [fact for other in beside for fact in _derived(measured[other].pool, best[other])[:_MOST]]
-            denied[name] = [fact for fact in dict.fromkeys(facts) if fact not in known]
+            for group in self._groups(name, all_others):
+                facts = [fact for other in group for fact in _derived(measured[other].pool, best[other])[:_MOST]]
+                asked.append((name, group, [fact for fact in dict.fromkeys(facts) if fact not in known]))
         contested = [
-            (name, _of_one_table(pool, rules[name], structure))
-            for name, pool in _with_negatives(measured, denied, self.measure)
-            if pool.hits[best[name], -len(denied[name]) :].any()
+            (name, beside, len(denied), _of_one_table(pool, rules[name], structure))
+            for (name, beside, denied), pool in _with_negatives(measured, asked, self.measure)
+            if pool.hits[best[name], -len(denied) :].any()
         ]
-        found: dict[str, Measured | None] = {}
-        for (name, _), anew in zip(contested, self.measure.all_measured([p for _, p in contested]), strict=True):
-            narrower = _narrower(anew, rules[name], self.measure) if anew is not None else []
-            if anew is not None and not _is_disjoint(name, others[name], ontology):
-                codes = {code for other in others[name] for code in _codes(rules[other])}
-                chosen = _Chosen(rules[name], codes, len(anew.pool.positives), len(denied[name]), structure)
-                narrower = [i for i in narrower if chosen.by_no_accident(anew.pool.rules[i])]
-            found[name] = anew.only(narrower) if anew is not None and narrower else None
+        found: dict[str, Narrowed] = {}
+        pools = self.measure.all_measured([pool for *_, pool in contested])
+        for (name, beside, denied, _), anew in zip(contested, pools, strict=True):
+            told = self._narrowed_by(name, beside, denied, anew)
+            if name not in found or told.chance < found[name].chance:
+                found[name] = told
         return found
+
+    def _narrowed_by(self, name: str, group: Sequence[str], denied: int, anew: Measured | None) -> Narrowed:
+        """What narrows a class to its own examples where those of a group of others are counter-examples."""
+        narrower = _narrower(anew, self.rules[name], self.measure) if anew is not None else []
+        chance = 0.0
+        if anew is not None and not self._are_disjoint(name, group):
+            codes = {code for other in group for code in _codes(self.rules[other])}
+            structure = self.measure.derivations.structure
+            chosen = _Chosen(self.rules[name], codes, len(anew.pool.positives), denied, structure)
+            chances = {i: chosen.chance(anew.pool.rules[i]) for i in narrower}
+            narrower = [i for i in narrower if chances[i] <= _CHANCE]
+            chance = min((chances[i] for i in narrower), default=chance)
+        if anew is None or not narrower:
+            return Narrowed(tuple(group))
+        return Narrowed(tuple(group), anew.only(narrower), chance)
+
+    def _are_disjoint(self, name: str, others: Sequence[str]) -> bool:
+        """Whether one of the others is declared disjoint from a class."""
+        ontology = self.measure.ontology
+        return any(ontology.are_disjoint(ontology.find(name).iri, ontology.find(other).iri) for other in others)
+
+    def _groups(self, name: str, others: Sequence[str]) -> list[list[str]]:
+        """The others whose examples are held against a class together.
+
+        Those declared disjoint from it, if there are any; else those that one code tells, for another may tell others.
+        """
+        if disjoint := [other for other in others if self._are_disjoint(name, [other])]:
+            return [disjoint]
+        groups: dict[frozenset[Place], list[str]] = {}
+        for other in others:
+            groups.setdefault(frozenset(_codes(self.rules[other])), []).append(other)
+        return list(groups.values())
 
     def code_of(self, name: str) -> str:
         """A code of which all examples of a class have one value, though not all rows of its table; empty if none."""
@@ -240,11 +292,6 @@ def _are_apart(one: str, other: str, rules: Mapping[str, Rule], ontology: Ontolo
     return nested and _are_kinds_of_one(first.iri, second.iri, ontology)
 
 
-def _is_disjoint(name: str, others: Sequence[str], ontology: Ontology) -> bool:
-    iri = ontology.find(name).iri
-    return any(ontology.are_disjoint(iri, ontology.find(other).iri) for other in others)
-
-
 def _are_kinds_of_one(first: str, second: str, ontology: Ontology) -> bool:
     """Whether both are directly below one class; one that nearly everything is below tells nothing."""
     terms = [ontology.get(iri) for iri in (first, second)]
@@ -262,19 +309,19 @@ def _derived(pool: Pool, rule: int) -> list[Arguments]:
 
 
 def _with_negatives(
-    measured: Mapping[str, Measured], denied: Mapping[str, Sequence[Arguments]], measure: Measure
-) -> Iterator[tuple[str, Pool]]:
+    measured: Mapping[str, Measured], asked: Sequence[Asked], measure: Measure
+) -> Iterator[tuple[Asked, Pool]]:
     """The pools with further counter-examples, of which the database tells what derives them."""
-    asked = [(name, rule) for name, facts in denied.items() if facts for rule in measured[name].pool.rules]
-    answers = measure.derivations.coverage([(rule, denied[name]) for name, rule in asked])
-    hits: dict[str, list[list[bool]]] = {}
-    for (name, _), one in zip(asked, answers, strict=True):
-        hits.setdefault(name, []).append(one if one is not None else [False] * len(denied[name]))
-    for name, rows in hits.items():
-        pool, more = measured[name].pool, denied[name]
+    asked = [one for one in asked if one[2]]
+    rules = [(rule, denied) for name, _, denied in asked for rule in measured[name].pool.rules]
+    answers = iter(measure.derivations.coverage(rules))
+    for one in asked:
+        name, _, more = one
+        pool = measured[name].pool
+        rows = [hits if (hits := next(answers)) is not None else [False] * len(more) for _ in pool.rules]
         nowhere = ((None,),) * len(more)
         yield (
-            name,
+            one,
             replace(
                 pool,
                 negatives=(*pool.negatives, *more),
@@ -321,18 +368,26 @@ class _Chosen:
     denied: int
     structure: Structure
 
-    def by_no_accident(self, rule: Rule) -> bool:
-        """Whether the one value of a code that a rule asks for in addition would hardly do so at random."""
+    def chance(self, rule: Rule) -> float:
+        """How likely the one value of a code that a rule asks for in addition would do so at random; inf if it is none.
+
+        Where the others are chosen by the code, they have its other values by no accident: then the examples of the
+        class must not, either.
+        """
         more = _codes(rule) - _codes(self.before)
         if len(more) != 1 or rule.exclusions or (self.codes and not more <= self.codes):
-            return False
+            return math.inf
         (code,) = more
         profile = self.structure.profile.column(*code)
         if profile is None or not profile.filled:
-            return False
+            return math.inf
         shares = np.array([rows for _, rows in profile.common]) / profile.filled
+        if self.codes:
+            (own,) = (profile.frequency(lexical_form(one.value)) for at, one in rule.constants if at.place == code)
+            if (own / profile.filled) ** self.examples > _RATHER:
+                return math.inf
         looked_at = 1 if self.codes else max(1, len(self.structure.kinds(code.table)))
-        return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum()) <= _CHANCE
+        return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum())
 
 
 def _conditions(rule: Rule, before: Rule) -> list[str]:

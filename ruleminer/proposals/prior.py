@@ -26,6 +26,7 @@ from ruleminer.structure.words import NameIndex, best_likeness, words
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
 REFLEXIVE = 8.0  # nats for a thing that is related to itself: numbers alone make one of any two tables
+SHARED = 2.0  # nats for a class in a table that has its key from another, if it is not called like it: a part, mostly
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -163,7 +164,7 @@ class PriorOf:
             cost += math.log(2) * len(concat.parts)
             cost += sum(map(transformation_cost, concat.transformations))
         meant = self.ontology.find(rule.predicate)
-        cost += REFLEXIVE * self._relates_to_itself(meant, rule)
+        cost += REFLEXIVE * self._relates_to_itself(meant, rule) + SHARED * self._is_of_a_part(meant, rule)
         return cost + RESTRICTED * (self._restricted(meant, rule) + self._only_filled(meant, rule))
 
     def _is_called_there(self, predicate: str, atom: Atom) -> bool:
@@ -194,6 +195,19 @@ class PriorOf:
         if isinstance(term, OntologyClass) or term.kind is PropertyKind.DATATYPE or len(set(rule.arguments)) > 1:
             return False
         return not any(place in self._keys and place in self._links for place in rule.places_of(rule.arguments[0]))
+
+    def _is_of_a_part(self, term: OntologyTerm, rule: Rule) -> bool:
+        """Whether a class gets the rows of a table whose key leads to another's, as `rating(film: x)` does: those films
+        that were rated.
+        """
+        if not isinstance(term, OntologyClass) or len(rule.body) != 1 or rule.definition_of(rule.arguments[0]):
+            return False
+        [place] = rule.places_of(rule.arguments[0])[:1]
+        return (
+            place in self._keys
+            and place in self._links
+            and best_likeness(self._titles_of(term), {place.table}) < _CALLED_FOR
+        )
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
         """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.

@@ -184,3 +184,24 @@ def test_examples_of_a_class_above_narrow_no_class_by_the_order_of_rows(table: s
     rules, notes = proposed(f"duckdb:///{tmp_path / 'items.duckdb'}", tmp_path / "run", facts)
     assert rules["LeafTrack"] == [f"{table}(id: x)"]
     assert note in notes
+
+
+def test_each_code_of_the_kinds_beside_is_looked_at_alone(tmp_path: Path) -> None:
+    """That no example of Digger is risky is no wonder where hardly anything is."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE party AS SELECT i::INTEGER AS id, ['S', 'T', 'V'][1 + i % 3] AS sort,
+                (i % 12 = 0)::INTEGER AS risky FROM range(101, 161) r(i)
+            """
+        )
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+    kinds = ":Risky rdfs:subClassOf :Agent . :Keeper owl:disjointWith :Digger ."
+    facts = [("Keeper", 105), ("Keeper", 111), ("Keeper", 114), ("Digger", 103), ("Digger", 106), ("Digger", 109)]
+    facts += [("Risky", 108), ("Risky", 120), ("Risky", 132)]
+    rules, _ = proposed(f"duckdb:///{tmp_path / 'party.duckdb'}", tmp_path / "run", facts, more=kinds)
+    assert rules == {
+        "Keeper": ['party(id: x, sort: "S")'],
+        "Digger": ['party(id: x, sort: "T")'],
+        "Risky": ["party(id: x, risky: 1)"],
+    }

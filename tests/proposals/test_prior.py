@@ -10,7 +10,16 @@ import pytest
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, Property, PropertyKind
 from ruleminer.proposals.no_values import stands_for_none
-from ruleminer.proposals.prior import REFLEXIVE, RESTRICTED, UNLINKED, Prior, PriorOf, PriorWeights, constant_places
+from ruleminer.proposals.prior import (
+    REFLEXIVE,
+    RESTRICTED,
+    SHARED,
+    UNLINKED,
+    Prior,
+    PriorOf,
+    PriorWeights,
+    constant_places,
+)
 from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Scalar
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table
@@ -161,7 +170,13 @@ def test_a_thing_in_itself_pays_however_many_examples_there_are_and_a_key_that_i
     assert length(prior_of, "wrote(x, x) <- Person(id: x)") == pytest.approx(plain + REFLEXIVE)
     assert length(prior_of, "title(x, x) <- Person(id: x)") == pytest.approx(plain)
     sub_table = length(prior_of, "Author(x) <- Chair(id: x)")
-    assert length(prior_of, "wrote(x, x) <- Chair(id: x)") == pytest.approx(sub_table)
+    assert length(prior_of, "wrote(x, x) <- Chair(id: x)") == pytest.approx(sub_table - SHARED)
+
+
+def test_a_class_pays_for_a_table_that_has_its_key_from_another_unless_it_is_called_so(prior_of: PriorOf) -> None:
+    part, whole = (length(prior_of, f"Author(x) <- {table}(id: x)") for table in ("Chair", "Person"))
+    assert part == pytest.approx(whole + SHARED)
+    assert length(prior_of, "Person(x) <- Person(id: x)") == pytest.approx(whole)
 
 
 def test_names_fade_as_examples_come_in() -> None:
