@@ -23,31 +23,26 @@ things from one key.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.coherence import coherent
-from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.identity import Key, entity_key
+from ruleminer.proposals.kind_codes import Chooser, codes_of, is_in_order
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.values import Place, Rule
-from ruleminer.sources.schema import quote_identifier
 from ruleminer.structure.structure import Structure
 
 _MOST = 20  # examples of one class that are held against another
 _CHANCE = 1 / 3  # of codes that tell examples apart at random, below which one is believed to be no accident
-_RATHER = 1 / 2  # the same, of the examples of a class beside those that the code tells
 _CALLED = 0.8  # how well the names of a rule fit a class that all its rows are called like
-_MOST_ORDERED = 1_000_000  # rows whose order is looked at
 _FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
 
 
@@ -162,9 +157,9 @@ class _Classes:
         narrower = _narrower(anew, self.rules[name], self.measure) if anew is not None else []
         chance = 0.0
         if anew is not None and not self._are_disjoint(name, group):
-            codes = {code for other in group for code in _codes(self.rules[other])}
+            codes = {code for other in group for code in codes_of(self.rules[other])}
             structure = self.measure.derivations.structure
-            chosen = _Chosen(self.rules[name], codes, len(anew.pool.positives), denied, structure)
+            chosen = Chooser(self.rules[name], codes, len(anew.pool.positives), denied, structure)
             chances = {i: chosen.chance(anew.pool.rules[i]) for i in narrower}
             narrower = [i for i in narrower if chances[i] <= _CHANCE]
             chance = min((chances[i] for i in narrower), default=chance)
@@ -186,7 +181,7 @@ class _Classes:
             return [disjoint]
         groups: dict[frozenset[Place], list[str]] = {}
         for other in others:
-            groups.setdefault(frozenset(_codes(self.rules[other])), []).append(other)
+            groups.setdefault(frozenset(codes_of(self.rules[other])), []).append(other)
         return list(groups.values())
 
     def code_of(self, name: str) -> str:
@@ -208,31 +203,10 @@ class _Classes:
             return ""
         if self.measured[name].priors[self.best[name]].names >= _CALLED:
             return f"{before.body[0].table} is called like {name}"
-        (code,) = _codes(rule) - _codes(before)
-        if _is_in_order(code, before, self.measure.derivations):
+        (code,) = codes_of(rule) - codes_of(before)
+        if is_in_order(code, before, self.measure.derivations):
             return f"rows with the same {code.column} follow each other"
         return ""
-
-
-def _is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:
-    """Whether a code changes much less from row to row, in the order of their keys, than it would at random."""
-    database, profile = derivations.database, derivations.structure.profile.column(*code)
-    keys = [place.column for place in before.places_of(before.arguments[0]) if place.table == code.table]
-    if profile is None or not profile.filled or profile.filled > _MOST_ORDERED or not keys:
-        return True
-    shares = np.array([rows for _, rows in profile.common]) / profile.filled
-    own = quote_identifier(code.column)
-    try:
-        ((changes,),) = database.rows(
-            f"SELECT sum(CASE WHEN v <> w THEN 1 ELSE 0 END) FROM (SELECT {own} AS v, "
-            f"lag({own}) OVER (ORDER BY {quote_identifier(keys[0])}) AS w "
-            f"FROM {database.quoted(code.table)} WHERE {own} IS NOT NULL) AS d"
-        )
-    except ConnectionLostError:
-        raise
-    except DatabaseError:
-        return True
-    return float(changes or 0) < profile.filled * (1.0 - float((shares**2).sum())) / 2
 
 
 def _of_one_table(pool: Pool, before: Rule, structure: Structure) -> Pool:
@@ -352,42 +326,6 @@ def _is_within(rule: Rule, other: Rule) -> bool:
         atom.table == wider.table and {name for name, _ in atom.columns} >= {name for name, _ in wider.columns}
         for atom, wider in zip(rule.body, other.body, strict=True)
     )
-
-
-def _codes(rule: Rule) -> set[Place]:
-    return {position.place for position, _ in rule.constants}
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    """What narrows a rule where nobody says that its class is disjoint from others, some of which have these codes."""
-
-    before: Rule
-    codes: Set[Place]
-    examples: int
-    denied: int
-    structure: Structure
-
-    def chance(self, rule: Rule) -> float:
-        """How likely the one value of a code that a rule asks for in addition would do so at random; inf if it is none.
-
-        Where the others are chosen by the code, they have its other values by no accident: then the examples of the
-        class must not, either.
-        """
-        more = _codes(rule) - _codes(self.before)
-        if len(more) != 1 or rule.exclusions or (self.codes and not more <= self.codes):
-            return math.inf
-        (code,) = more
-        profile = self.structure.profile.column(*code)
-        if profile is None or not profile.filled:
-            return math.inf
-        shares = np.array([rows for _, rows in profile.common]) / profile.filled
-        if self.codes:
-            (own,) = (profile.frequency(lexical_form(one.value)) for at, one in rule.constants if at.place == code)
-            if (own / profile.filled) ** self.examples > _RATHER:
-                return math.inf
-        looked_at = 1 if self.codes else max(1, len(self.structure.kinds(code.table)))
-        return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum())
 
 
 def _conditions(rule: Rule, before: Rule) -> list[str]:
