@@ -37,6 +37,7 @@ from ruleminer.proposals.kind_codes import Chooser, codes_of, is_in_order
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.proposals.refine import MOSTLY
 from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
@@ -88,10 +89,7 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     for name in above:
         if (name not in narrowed or narrowed[name].measured is None) and (code := classes.code_of(name)):
             found[name] = replace(measured[name], contested=True)
-            notes.append(
-                f"{name} gets all rows of {' and '.join(above[name][:3])}; its examples share {code}: if only such "
-                "are meant, say so by a counter-example"
-            )
+            notes.append(f"{name} gets all rows of {' and '.join(above[name][:3])}; {code}")
     for name, narrower in narrowed.items():
         if narrower.measured is None:
             continue
@@ -185,15 +183,25 @@ class _Classes:
         return list(groups.values())
 
     def code_of(self, name: str) -> str:
-        """A code of which all examples of a class have one value, though not all rows of its table; empty if none."""
-        pool, before = self.measured[name].pool, self.rules[name]
-        structure = self.measure.derivations.structure
-        for place in np.argsort(-self.measured[name].sizes, kind="stable").tolist():
-            rule = pool.rules[place]
+        """What to tell of a code of which all examples of a class have one value, and not all rows of its table.
+
+        Most of them will do where the value is called like the class: one may be a slip.
+        """
+        one, before = self.measured[name], self.rules[name]
+        pool, structure = one.pool, self.measure.derivations.structure
+        for place in np.argsort(-one.sizes, kind="stable").tolist():
+            rule, covered = pool.rules[place], int(pool.covers[place].sum())
             narrows = _is_within(rule, before) and _key(rule, structure) == _key(before, structure)
-            alone = pool.covers[place].all() and not pool.hits[place, ~pool.drawn].any()
-            if narrows and alone and rule.constants and (conditions := _conditions(rule, before)):
-                return conditions[0]
+            if not narrows or not rule.constants or pool.hits[place, ~pool.drawn].any():
+                continue
+            conditions, examples = _conditions(rule, before), len(pool.positives)
+            if covered == examples and conditions:
+                return f"its examples share {conditions[0]}: if only such are meant, say so by a counter-example"
+            if conditions and not one.priors[place].conditions and covered >= max(2, MOSTLY * examples):
+                value = rule.constants[0][1].value
+                other = "/".join(pool.positives[int(pool.covers[place].argmin())])
+                share = f"{covered} of its {examples} examples share {value}, {conditions[0]}, which is called like it"
+                return f"{share}: if only such are meant, take {name}({other}) out"
         return ""
 
     def doubt(self, name: str, narrower: Measured) -> str:

@@ -133,7 +133,8 @@ class PriorOf:
             titles = self._titles_of(term)
             own = (" ".join(word for word in words(title) if word not in common) for title in titles)
             self._calls[predicate] = (*titles, *(name for name in own if name))
-        return best_likeness(self._calls[predicate], (code.value,)) >= _CALLED_FOR
+        told = " ".join(word for word in words(code.value) if not word.isdecimal())  # URGENT of 1-URGENT
+        return best_likeness(self._calls[predicate], (code.value, told)) >= _CALLED_FOR
 
     def description_length(self, rule: Rule) -> float:
         """The cost of writing the rule down, in nats."""

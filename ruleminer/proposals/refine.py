@@ -32,7 +32,7 @@ _PARTS = 2  # rules beside them, for the examples that are left
 _TABLES = 20  # tables of which those codes are looked at that have a value called like the term
 _LEAST = 4  # positives that a rule must derive; fewer cannot pay for a filter that no name calls for
 _MOST = 60  # positives that are asked about
-_AGREE = 0.6  # share of them that must say the same; some may be wrong examples
+MOSTLY = 0.6  # share of them that must say the same; some may be wrong examples
 _MOST_EXCLUDED = 5  # values that a rule leaves out
 _PROBE = Variable("code")
 
@@ -69,7 +69,7 @@ class _Probe:
             return None
         value, times = min(said.items(), key=lambda item: (-item[1], item[0]))
         constant = constant_of(value, self.column.kind)
-        if times < _AGREE * len(self.facts) or constant is None:
+        if times < MOSTLY * len(self.facts) or constant is None:
             return None
         rule = self.wider(constant)
         paid = len(self.facts) >= _LEAST and self.behind is None

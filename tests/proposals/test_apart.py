@@ -49,6 +49,16 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"duckdb:///{path}"
 
 
+def table_of(facts: Sequence[tuple[object, ...]], denied: Sequence[tuple[object, ...]] = ()) -> dict[str, list[str]]:
+    """Examples and counter-examples as a table."""
+    rows = [
+        (*map(str, fact), *([""] * (3 - len(fact))), label)
+        for facts_, label in ((facts, "+"), (denied, "-"))
+        for fact in facts_
+    ]
+    return {name: [row[i] for row in rows] for i, name in enumerate(("predicate", "arg1", "arg2", "label"))}
+
+
 def proposed(
     database: str,
     out: Path,
@@ -57,13 +67,7 @@ def proposed(
     more: str = "",
 ) -> tuple[dict[str, list[str]], str]:
     """The bodies of the rules of each term that has examples, and the notes."""
-    rows = [
-        (*map(str, fact), *([""] * (3 - len(fact))), label)
-        for facts_, label in ((facts, "+"), (denied, "-"))
-        for fact in facts_
-    ]
-    given = {name: [row[i] for row in rows] for i, name in enumerate(("predicate", "arg1", "arg2", "label"))}
-    api.extract(database, ontology(more), given, out)
+    api.extract(database, ontology(more), table_of(facts, denied), out)
     delivery = api.propose(out)
     rules = {
         one.predicate: [rule_text(rule).partition(" <- ")[2] for rule in one.proposed_rules]
@@ -205,3 +209,20 @@ def test_each_code_of_the_kinds_beside_is_looked_at_alone(tmp_path: Path) -> Non
         "Digger": ['party(id: x, sort: "T")'],
         "Risky": ["party(id: x, risky: 1)"],
     }
+
+
+def test_one_example_that_has_not_the_code_that_its_class_is_called_like_is_told(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE party AS SELECT i::INTEGER AS id, ['1-KEEPER', '2-OTHER', '3-NONE'][1 + i % 3] AS sort "
+            "FROM range(101, 161) r(i)"
+        )
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+    facts = [("Keeper", 102), ("Keeper", 105), ("Keeper", 106), ("Agent", 101), ("Agent", 103), ("Agent", 104)]
+    api.extract(f"duckdb:///{tmp_path / 'party.duckdb'}", ontology(), table_of(facts), tmp_path / "run")
+    proposals = api.propose(tmp_path / "run").proposals
+    [keeper] = [one for one in proposals.proposals if one.predicate == "Keeper"]
+    assert [rule_text(rule) for rule in keeper.proposed_rules] == ["Keeper(x) <- party(id: x)"]
+    assert keeper.certainty <= 0.5
+    told = "2 of its 3 examples share 1-KEEPER, sort of party, which is called like it: if only such are meant, take"
+    assert f"Keeper gets all rows of Agent; {told} Keeper(106) out" in "\n".join(proposals.notes)
