@@ -173,10 +173,12 @@ class _Classes:
     def _groups(self, name: str, others: Sequence[str]) -> list[list[str]]:
         """The others whose examples are held against a class together.
 
-        Those declared disjoint from it, if there are any; else those that one code tells, for another may tell others.
+        Those that one code tells, for another may tell others. If some are declared disjoint from it, these and all
+        that no other code tells.
         """
         if disjoint := [other for other in others if self._are_disjoint(name, [other])]:
-            return [disjoint]
+            codes = {code for other in disjoint for code in codes_of(self.rules[other])}
+            return [[other for other in others if other in disjoint or codes_of(self.rules[other]) <= codes]]
         groups: dict[frozenset[Place], list[str]] = {}
         for other in others:
             groups.setdefault(frozenset(codes_of(self.rules[other])), []).append(other)

@@ -26,7 +26,7 @@ from ruleminer.structure.words import NameIndex, best_likeness, words
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
 REFLEXIVE = 8.0  # nats for a thing that is related to itself: numbers alone make one of any two tables
-SHARED = 2.0  # nats for a class in a table that has its key from another, if it is not called like it: a part, mostly
+SHARED = 2.0  # nats for a class in a table that has its key from another, if it is called no more like it: a part
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -204,11 +204,10 @@ class PriorOf:
         if not isinstance(term, OntologyClass) or len(rule.body) != 1 or rule.definition_of(rule.arguments[0]):
             return False
         [place] = rule.places_of(rule.arguments[0])[:1]
-        return (
-            place in self._keys
-            and place in self._links
-            and best_likeness(self._titles_of(term), {place.table}) < _CALLED_FOR
-        )
+        if place not in self._keys or place not in self._links:
+            return False
+        own, other = (best_likeness(self._titles_of(term), {name}) for name in (place.table, self._links[place].table))
+        return own <= other and own < _CALLED_FOR
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
         """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.
