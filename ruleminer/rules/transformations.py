@@ -30,7 +30,8 @@ from ruleminer.rules.values import Kind, Transformed
 _NUMBERS = frozenset((Kind.INTEGER, Kind.DECIMAL))
 _TEXT = frozenset((Kind.TEXT,))
 _ANY = frozenset(Kind)
-TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+TRUE = ("true", "t", "yes", "y", "1", "ja", "j", "oui", "si", "sim")
+FALSE = ("false", "f", "no", "n", "0", "nein", "non", "nao")
 """What stands for a truth value in columns that have none, in small letters."""
 FARTHEST_SHIFT = 6
 """A factor is a power of ten up to this one, or one by it."""

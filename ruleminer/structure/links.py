@@ -36,6 +36,7 @@ _MEASURE, _OWN_TABLE, _RELATION, _OWN_NAME, _PAIRS = -3.0, 3.0, 1.0, -3.0, 1.0
 _OTHER_KIND, _STRANGE = -1.0, 0.3  # for a column that is named as the key of something, and less like the target
 _MARGIN = 0.5  # by which the best of several keys must be better
 _NAMED = 0.8  # from which a name tells where a column leads
+_SAME = 0.8  # share of the columns that tables of one kind have in common
 _DOUBT = 1.0  # what a closer look at the values may add to a score
 _INCLUDED = 0.98  # share of a column's values that must lie in the key: real data are dirty
 _LOCAL = 50_000  # values up to which two columns are compared here, not in the database
@@ -277,12 +278,19 @@ def _weighed(
     if words(column.name)[-1:] and words(column.name)[-1] in _RELATING:
         score += _RELATION
         evidence.append("it is named like a relation")
-    if is_key and (name < _NAMED or not _telling(column.name)):
+    sisters = is_key and _are_sisters(table, target)
+    if is_key and (name < _NAMED or not _telling(column.name) or sisters):
         if _telling(column.name) and _telling(column.name) == _telling(table.name):
             score += _OWN_NAME  # payment.payment_id numbers payments, whatever else has as many
         if column.kind is Kind.INTEGER and is_counter(_span(own), own.distinct):
             score = 0.0  # it numbers its own rows, and lies in every longer key
     return score, tuple(evidence)
+
+
+def _are_sisters(table: Table, other: Table) -> bool:
+    """Whether two tables have the same columns, as one for each year has: each numbers rows of its own."""
+    ours, theirs = ({column.name.casefold() for column in one.columns} for one in (table, other))
+    return table.name != other.name and len(ours) > 2 and len(ours & theirs) >= _SAME * max(len(ours), len(theirs))
 
 
 def links_pairs(table: Table) -> bool:

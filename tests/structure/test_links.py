@@ -264,3 +264,21 @@ def test_the_parents_id_leads_to_its_own_table_though_small_numbers_lie_in_every
     found = found_links(database_of(tmp_path, *script))
     assert ("post.parent_id", "post.id") in found
     assert not any(end.startswith("vote.") for _, end in found)
+
+
+def test_the_keys_of_tables_with_the_same_columns_number_rows_of_their_own(tmp_path: Path) -> None:
+    years = [
+        sql
+        for year, rows in ((2021, 400), (2022, 300), (2023, 200))
+        for sql in (
+            f"CREATE TABLE visit_{year} (visit_no BIGINT PRIMARY KEY, fee DOUBLE, room VARCHAR)",
+            f"INSERT INTO visit_{year} SELECT i, i * 1.5, 'r' || i % 7 FROM range(1, {rows + 1}) r(i)",
+        )
+    ]
+    assert not found_links(database_of(tmp_path, *years))
+    more = ["CREATE TABLE visit_text (visit_no BIGINT PRIMARY KEY, told VARCHAR)",
+            "INSERT INTO visit_text SELECT i, 'text ' || i FROM range(1, 401) r(i)"]  # fmt: skip
+    (tmp_path / "one").mkdir()
+    assert set(found_links(database_of(tmp_path / "one", *years[:2], *more))) == {
+        ("visit_text.visit_no", "visit_2021.visit_no")
+    }
