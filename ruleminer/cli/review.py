@@ -59,7 +59,9 @@ def review(
     ontology: Annotated[Path | None, typer.Option(help="The ontology.", show_default="the one extracted with")] = None,
     include: TableOption = None,
     exclude: ExcludeOption = None,
-    port: Annotated[int, typer.Option(help="Where the page is served on 127.0.0.1; 0 takes a free port.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where the page is served on 127.0.0.1; 0 takes a free port.")
+    ] = 0,
     browse: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
     timeout: TimeoutOption = 30.0,
     quiet: QuietOption = False,

@@ -33,7 +33,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.identity import Key, entity_key
-from ruleminer.proposals.kind_codes import Chooser, codes_of, is_in_order
+from ruleminer.proposals.kind_codes import Chooser, avoids_by_chance, codes_of, is_in_order
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
@@ -153,10 +153,16 @@ class _Classes:
     def _narrowed_by(self, name: str, group: Sequence[str], denied: int, anew: Measured | None) -> Narrowed:
         """What narrows a class to its own examples where those of a group of others are counter-examples."""
         narrower = _narrower(anew, self.rules[name], self.measure) if anew is not None else []
-        chance = 0.0
+        chance, structure = 0.0, self.measure.derivations.structure
+        if anew is not None:
+            rules, examples = anew.pool.rules, len(anew.pool.positives)
+            narrower = [
+                i
+                for i in narrower
+                if not rules[i].exclusions or avoids_by_chance(rules[i], examples, structure) <= _CHANCE
+            ]
         if anew is not None and not self._are_disjoint(name, group):
             codes = {code for other in group for code in codes_of(self.rules[other])}
-            structure = self.measure.derivations.structure
             chosen = Chooser(self.rules[name], codes, len(anew.pool.positives), denied, structure)
             chances = {i: chosen.chance(anew.pool.rules[i]) for i in narrower}
             narrower = [i for i in narrower if chances[i] <= _CHANCE]

@@ -56,6 +56,18 @@ class Chooser:
         return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum())
 
 
+def avoids_by_chance(rule: Rule, examples: int, structure: Structure) -> float:
+    """How likely so many examples avoid the values of a code that a rule leaves out, of all codes of its table."""
+    left_out = 0.0
+    for position, constant in rule.excluded:
+        profile = structure.profile.column(*position.place)
+        left_out += (
+            profile.frequency(lexical_form(constant.value)) / profile.filled if profile and profile.filled else 0.0
+        )
+    codes = max((len(structure.kinds(position.place.table)) for position, _ in rule.excluded), default=0)
+    return max(1, codes) * (1.0 - min(1.0, left_out)) ** examples
+
+
 def is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:
     """Whether a code changes much less from row to row, in the order of their keys, than it would at random."""
     database, profile = derivations.database, derivations.structure.profile.column(*code)

@@ -152,8 +152,11 @@ def mapped_rules(proposals: Proposals, min_confidence: float = MIN_CONFIDENCE) -
 
 
 def is_mapped(one: Proposal, min_confidence: float = MIN_CONFIDENCE) -> bool:
-    """Whether the rules of a proposal go into the mapping."""
-    sure = one.confidence is not None and one.confidence >= min_confidence
+    """Whether the rules of a proposal go into the mapping.
+
+    What is drafted of a term does not if it has examples, which no rule derives.
+    """
+    sure = one.confidence is not None and one.confidence >= min_confidence and not one.positives
     return one.status is Status.PROPOSED or (one.status is Status.GUESSED and sure)
 
 

@@ -43,7 +43,7 @@ def proposal_tables(proposals: Proposals) -> list[RichTable]:
     tables = [_filled_table(f"Proposed by {proposals.ranker}", headings, rows)]
     guesses = [p for p in proposals.proposals if p.status == "guessed"]
     for title, some in (
-        ("Drafted: no rule explains the examples", [p for p in guesses if p.positives]),
+        ("Drafted, but not by its examples: not in the mapping", [p for p in guesses if p.positives]),
         ("Drafted without examples", [p for p in guesses if not p.positives and p.confidence is not None]),
         ("Guessed by names, not in the mapping", [p for p in guesses if not p.positives and p.confidence is None]),
     ):
@@ -82,11 +82,10 @@ def delivery_lines(delivery: Delivery) -> list[str]:
     lines += told.identity[:_POLICY_LINES]
     if len(told.identity) > _POLICY_LINES:
         lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
-    drafts = [p for p in told.proposals if p.status == "guessed" and p.confidence is not None]
+    drafts = [p for p in told.proposals if p.status == "guessed" and p.confidence is not None and not p.positives]
     unsure = [p.predicate for p in drafts if p.predicate not in delivery.mapped]
-    named = (
-        f", {count['guessed'] - len(drafts)} guessed by names and not mapped" if count["guessed"] > len(drafts) else ""
-    )
+    by_names = sum(p.status == "guessed" and p.confidence is None for p in told.proposals)
+    named = f", {by_names} guessed by names and not mapped" if by_names else ""
     without = [p.predicate for p in told.proposals if p.status == "nothing"]
     drafted = len(drafts) - len(unsure)
     lines.append(
@@ -101,8 +100,7 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         )
     lost = [p for p in told.proposals if p.positives and p.status != "proposed"]
     for p in lost[:5]:
-        told_as = "drafted, and not by its examples" if p.predicate in delivery.mapped else "not proposed"
-        lines.append(f"{told_as}: {p.predicate}, for {p.reason}")
+        lines.append(f"not proposed: {p.predicate}, for {p.reason}")
     lines += [f"not proposed: {len(lost) - 5} more terms with examples; the report has them"] if len(lost) > 5 else []
     lines.append(f"Look at {delivery.folder / 'report.html'} · R2RML: {delivery.folder / 'mapping.ttl'}")
     return lines

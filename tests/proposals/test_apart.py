@@ -226,3 +226,21 @@ def test_one_example_that_has_not_the_code_that_its_class_is_called_like_is_told
     assert keeper.certainty <= 0.5
     told = "2 of its 3 examples share 1-KEEPER, sort of party, which is called like it: if only such are meant, take"
     assert f"Keeper gets all rows of Agent; {told} Keeper(106) out" in "\n".join(proposals.notes)
+
+
+def test_that_few_examples_avoid_some_values_tells_no_kind(tmp_path: Path) -> None:
+    """Three keepers are called neither Gisela nor Ralf, as two diggers are: that is how first names are."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE party AS SELECT i::INTEGER AS id,
+                ['Anna', 'Ben', 'Eva', 'Gisela', 'Jan', 'Ralf', 'Tom', 'Uwe'][1 + i % 8] AS vname
+            FROM range(104, 168) r(i)
+            """
+        )
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+    facts = [("Keeper", 104), ("Keeper", 105), ("Keeper", 110), ("Digger", 107), ("Digger", 109)]
+    url = f"duckdb:///{tmp_path / 'party.duckdb'}"
+    rules, notes = proposed(url, tmp_path / "run", facts, more=":Keeper owl:disjointWith :Digger .")
+    assert rules == {"Keeper": ["party(id: x)"], "Digger": ["party(id: x)"]}
+    assert "Keeper gets the same things as Digger, and no code tells their examples apart: give more" in notes

@@ -163,6 +163,8 @@ def test_templates_do_not_name_transformations() -> None:
         (Transformed("number", A), " 007.50", "7.5"),
         (Transformed("boolean", A), "Yes", "true"),
         (Transformed("boolean", A), "maybe", None),
+        (Transformed("boolean", A), "J", "true"),
+        (Transformed("boolean", A), "Nein", "false"),
         (Transformed("date", A), "2021-01-06 00:00:00", "2021-01-06"),
         (Transformed("plus", A), "São Paulo", "S%C3%A3o+Paulo"),
         (Transformed("encoded", A), "São Paulo", "São%20Paulo"),
