@@ -5,7 +5,8 @@
 Nobody publishes such a value, so no example has it, however often it stands in the column. A rule that publishes a
 column is therefore tried without the value that is most frequent there (where values were not counted: the least and
 the greatest), if examples drawn at random would have shown it twice and more, and none does. It competes like any
-other rule, and pays for the value.
+other rule, and pays for the value. What a link says where it leads to nothing (0, below all keys) costs nothing to
+leave out, however few the examples are: there is no such thing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Rule
+from ruleminer.structure.nothing import nothing_at
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
@@ -35,8 +37,6 @@ def without_placeholders(measured: Sequence[Measured], structure: Structure, wei
 
 def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -> Iterator[Rule]:
     pool = measured.pool
-    if len(pool.positives) < _EXPECTED:
-        return
     for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
         rule = pool.rules[base]
         derived = [pool.positives[i] for i in np.flatnonzero(pool.covers[base])]
@@ -47,8 +47,10 @@ def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -
             for variable in dict.fromkeys(rule.variables_of(argument)):
                 place = positions[variable][0].place
                 profile = structure.profile.column(*place)
+                nothing = nothing_at(place, structure.schema, structure.profile)
                 key = structure.profile.column(*space.key) if (space := structure.space(place)) else None
-                for text in suspects(profile, len(derived), key) if profile else ():
+                frequent = suspects(profile, len(derived), key) if profile and len(pool.positives) >= _EXPECTED else ()
+                for text in frequent if nothing is None else (nothing,):
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
                     spelt = rule.definition_of(argument) is not None
                     shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)

@@ -21,6 +21,7 @@ from ruleminer.rules.mapping import is_absolute
 from ruleminer.rules.transformations import TRANSFORMATIONS
 from ruleminer.rules.values import Atom, Concat, Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
+from ruleminer.structure.nothing import NOTHING
 from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
@@ -159,6 +160,8 @@ class PriorOf:
                     cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
         cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
         for position, constant in rule.excluded:
+            if self._leads_to_nothing(position.place, constant):
+                continue
             others = 2 if stands_for_none(constant.value) else max(2, self.distinct.get(position.place, 2))
             cost += math.log(2) + math.log(others)
         for _, concat in rule.definitions:
@@ -181,8 +184,15 @@ class PriorOf:
         )
         unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
-        unnamed += sum(not stands_for_none(constant.value) for _, constant in rule.exclusions)
+        unnamed += sum(
+            not stands_for_none(constant.value) and not self._leads_to_nothing(position.place, constant)
+            for position, constant in rule.excluded
+        )
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
+
+    def _leads_to_nothing(self, place: Place, constant: Constant) -> bool:
+        """Whether a value is what a link says where it leads to nothing."""
+        return place in self._links and constant.value in NOTHING
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
         """How many columns must be filled, though they tell nothing and no name calls for them."""

@@ -22,6 +22,7 @@ from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table, quote_identifier
 from ruleminer.structure.link_file import Ends, LinkWishes
+from ruleminer.structure.nothing import nothing_of, without_nothing
 from ruleminer.structure.padding import values_without_blanks
 from ruleminer.structure.profile import ColumnProfile, Profile
 from ruleminer.structure.spaces import Partition
@@ -64,6 +65,7 @@ _ROLES = frozenset({
     "rep", "representative", "salesperson", "seller", "agent", "clerk", "cashier", "manager", "supervisor", "assistant",
     "owner", "author", "creator", "editor", "reviewer", "approver", "assignee", "operator", "technician", "driver",
     "teacher", "instructor", "lecturer", "advisor", "adviser", "coach", "doctor", "physician", "nurse", "engineer",
+    "grader", "examiner", "tutor", "trainer", "sender", "recipient", "borrower", "buyer", "uploader",
 })
 _PEOPLE = frozenset({"employee", "staff", "personnel", "worker", "person", "people", "user", "member"})
 _RELATING = frozenset({"by", "of", "to", "from", "in", "at", "on", "for", "with", "during"})
@@ -152,25 +154,29 @@ def _discovered(
             for target, key in keys:
                 end = Place(target.name, key.name)
                 there = profile.column(*end)
+                filled = own if there is None or column.kind is not Kind.INTEGER else without_nothing(own, there)
                 if (
                     there is None
                     or end == place
                     or (target.is_view and not table.is_view)  # a view shows what a table holds, not the other way
                     or (place, end) in wishes.forbidden
                     or (end, place) in known
-                    or not _fits(column, own, key, there)
+                    or not _fits(column, filled, key, there)
                 ):
                     continue
                 ends = table, column, target, key
                 is_key = place in key_places
-                score, _ = _weighed(*ends, own, _surprise(column, own, there, None, is_key), there, is_key, is_parent)
+                shock = _surprise(column, filled, there, None, is_key)
+                score, _ = _weighed(*ends, filled, shock, there, is_key, is_parent)
                 if score < ENOUGH - _DOUBT:
                     continue
-                share = values.share(place, end)
-                shock = _surprise(column, own, there, values.beside(end, own), is_key)
-                score, evidence = _weighed(*ends, own, shock, there, is_key, is_parent)
+                nothing = nothing_of(own, there) if filled is not own else None
+                share = values.share(place, end, without=int(nothing is not None))
+                shock = _surprise(column, filled, there, values.beside(end, filled), is_key)
+                score, evidence = _weighed(*ends, filled, shock, there, is_key, is_parent)
                 if share >= _INCLUDED and score >= ENOUGH - _MARGIN:
-                    told = "all its values lie there" if share == 1.0 else f"{share:.1%} of its values lie there"
+                    whole = "all its values" if nothing is None else f"all its values but {nothing}"
+                    told = f"{whole} lie there" if share == 1.0 else f"{share:.1%} of its values lie there"
                     yield DiscoveredLink(table.name, column.name, target.name, key.name, score, (told, *evidence))
 
 
@@ -354,7 +360,8 @@ class _Values:
         self._sets: dict[tuple[Place, bool], frozenset[Any]] = {}
         self._bare: dict[Place, int | None] = {}
 
-    def share(self, place: Place, key: Place) -> float:
+    def share(self, place: Place, key: Place, without: int = 0) -> float:
+        """`without` counts values of the column that no key is, and that say so."""
         own, there = (self._profile.column(*one) for one in (place, key))
         if own is None or there is None or not own.distinct:
             return 0.0
@@ -362,8 +369,8 @@ class _Values:
             bare = there.padded or (own.padded and self._bare_values(key) == there.distinct)
             if own.distinct <= _LOCAL and there.distinct <= _LOCAL:
                 values, keys = (patiently(partial(self._values, one, bare)) for one in (place, key))
-                return len(values & keys) / len(values) if values else 0.0
-            return patiently(partial(self._asked, place, key, bare))
+                return len(values & keys) / (len(values) - without) if len(values) > without else 0.0
+            return patiently(partial(self._asked, place, key, bare, without))
         except ConnectionLostError:
             raise
         except DatabaseError as error:
@@ -390,14 +397,14 @@ class _Values:
             self._sets[place, bare] = frozenset(value for (value,) in rows if value is not None)
         return self._sets[place, bare]
 
-    def _asked(self, place: Place, key: Place, bare: bool) -> float:
+    def _asked(self, place: Place, key: Place, bare: bool, without: int) -> float:
         start, end = self._database.quoted(place[0]), self._database.quoted(key[0])
         values = f"SELECT DISTINCT {self._value(place, bare)} AS v FROM {start}"
         keys = f"SELECT {self._value(key, bare)} AS k FROM {end}"
         ((total, inside),) = self._database.rows(
             f"SELECT count(v), count(k) FROM ({values}) AS a LEFT JOIN ({keys}) AS b ON v = k WHERE v IS NOT NULL"
         )
-        return float(inside / total) if total else 0.0
+        return float(inside / (total - without)) if total > without else 0.0
 
     def _value(self, place: Place, bare: bool) -> str:
         name = quote_identifier(place[1])

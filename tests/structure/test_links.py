@@ -282,3 +282,34 @@ def test_the_keys_of_tables_with_the_same_columns_number_rows_of_their_own(tmp_p
     assert set(found_links(database_of(tmp_path / "one", *years[:2], *more))) == {
         ("visit_text.visit_no", "visit_2021.visit_no")
     }
+
+
+def forum_with(folder: Path, none: int) -> str:
+    """Forums of categories, of which those without one say so by a number, and answers to posts."""
+    return database_of(
+        folder,
+        "CREATE TABLE category (id BIGINT PRIMARY KEY, name VARCHAR)",
+        "INSERT INTO category SELECT i, 'c' || i FROM range(1, 15) r(i)",
+        "CREATE TABLE forum (id BIGINT PRIMARY KEY, category BIGINT)",
+        f"INSERT INTO forum SELECT i, CASE WHEN i % 5 = 0 THEN {none} ELSE 1 + i % 14 END FROM range(1, 201) r(i)",
+        "CREATE TABLE post (id BIGINT PRIMARY KEY, parent BIGINT, likes BIGINT)",
+        f"INSERT INTO post SELECT i, CASE WHEN i % 9 = 1 THEN {none} ELSE i - 1 END, i % 4 FROM range(1, 901) r(i)",
+    )
+
+
+@pytest.mark.parametrize("none", [0, -1])
+def test_a_number_below_all_keys_leads_to_nothing_and_the_others_lead_on(none: int, tmp_path: Path) -> None:
+    found = found_links(forum_with(tmp_path, none))
+    assert set(found) == {("forum.category", "category.id"), ("post.parent", "post.id")}
+    assert found["forum.category", "category.id"].evidence[0] == f"all its values but {none} lie there"
+
+
+def test_of_two_numbers_that_no_key_is_none_stands_for_nothing(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE category (id BIGINT PRIMARY KEY)",
+        "INSERT INTO category SELECT i FROM range(3, 17) r(i)",
+        "CREATE TABLE forum (id BIGINT PRIMARY KEY, category BIGINT)",
+        "INSERT INTO forum SELECT i, i % 16 FROM range(1, 201) r(i)",
+    )
+    assert not found_links(url)
