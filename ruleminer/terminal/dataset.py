@@ -70,12 +70,7 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
     if len(wrong) > _WRONG:
         lines.append(f"no rule: for {len(wrong) - _WRONG} more reasons; ruleminer dataset show has them")
     lines += told_contradictions(summary.manifest)
-    for one in summary.manifest.get("entities", ()):
-        place = ("first", "second")[one["argument"] - 1]
-        lines.append(
-            f"{one['predicate']}: {one['read']} of {one['of']} texts in the {place} place are read as names, by "
-            f"{one['read_as']}"
-        )
+    lines += _names_read(summary.manifest.get("entities", ()))
     lines += _bare_keys(summary.manifest.get("bare", ()))
     lines += doubtful_names(summary.manifest)
     if cut := summary.manifest.get("cut_searches"):
@@ -89,6 +84,20 @@ def dataset_notes(summary: DatasetSummary) -> list[str]:
         lines.append(
             f"values that very many rows hold are not followed ({some}{'; …' if len(common) > _NAMED else ''})"
         )
+    return lines
+
+
+def _names_read(entities: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What texts were read as names, by how they were read: of many terms one line, not one for each."""
+    told: dict[str, list[Mapping[str, Any]]] = {}
+    for one in entities:
+        told.setdefault(one["read_as"], []).append(one)
+    lines = []
+    for read_as, some in told.items():
+        terms = [f"{one['predicate']} ({('first', 'second')[one['argument'] - 1]} place)" for one in some]
+        more = f" and {len(terms) - _NAMED} more" if len(terms) > _NAMED else ""
+        read, of = (sum(one[name] for one in some) for name in ("read", "of"))
+        lines.append(f"{read} of {of} texts of {', '.join(terms[:_NAMED])}{more} are read as names, by {read_as}")
     return lines
 
 

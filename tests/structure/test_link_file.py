@@ -63,6 +63,7 @@ def test_a_file_without_lines_wishes_nothing(tmp_path: Path) -> None:
         ("\nnot customer.id", "{}:2: a link looks like table.column -> table.column, or not … -> …"),
         ("customer.boss -> employee.id", "{}:1: the database has no column customer.boss; "),
         ("customer.id -> employee", "{}:1: the database has no column employee; "),
+        ("customer.(id, no) -> employee.(id, no)", "{}:1: a link of several columns counts where the database"),
         ("customer.id -> ", "{}:1: the database has no column ; "),
         ("-> employee.id", "{}:1: the database has no column ; "),
         ("# fine\ncustomer.id -> employee.id\nCustomer.id -> v1", "{}:3: the database has no column Customer.id; "),
