@@ -19,10 +19,13 @@ KeyColumns = Mapping[str, Sequence[Sequence[int]]]
 """By the text of a key: the columns that may spell it, by number, in the order of the key."""
 
 
-def columns_of_keys(tables: Mapping[str, str], keys: Mapping[str, Sequence[str]], catalog: Catalog) -> KeyColumns:
-    """Where keys may stand that are of these tables; `keys` are the columns of each table's own."""
-    known = {table: list(_places(table, keys[table], catalog)) for table in dict.fromkeys(tables.values())}
-    return {text: known[table] for text, table in tables.items()}
+def columns_of_keys(told: Mapping[str, tuple[str, Sequence[str]]], catalog: Catalog) -> KeyColumns:
+    """Where keys may stand of which the table is told, and the columns of its key."""
+    known = {
+        (table, tuple(columns)): list(_places(table, columns, catalog))
+        for table, columns in dict.fromkeys((table, tuple(columns)) for table, columns in told.values())
+    }
+    return {text: known[table, tuple(columns)] for text, (table, columns) in told.items()}
 
 
 def _places(table: str, key: Sequence[str], catalog: Catalog) -> Iterator[list[int]]:
