@@ -221,7 +221,11 @@ _CHOOSERS = {"information": information, "least sure": least_sure, "random": at_
 
 def _units(options: BenchOptions) -> list[Unit]:
     return [
-        Unit(f"{scenario}{f', draw {seed}' if seed else ''}", {"scenario": scenario, "seed": seed, "most": MOST}, 300.0)
+        Unit(
+            f"{scenario}{f', draw {seed}' if seed else ''}",
+            {"scenario": scenario, "seed": seed, "most": MOST, "ways": list(WAYS), "slips": list(SLIPS)},
+            300.0,
+        )
         for scenario in _scenarios(options)
         for seed in range(options.seeds or 1)
     ]
@@ -245,8 +249,9 @@ def _run(unit: Unit, options: BenchOptions, tick: Tick) -> dict[str, Any]:
         measure = Measure(world.ontology, world.derivations, structure=world.derivations.structure)
         derived: dict[tuple[bool, Body], Facts] = {}
         curves: list[dict[str, Any]] = []
-        for number, (slips, way) in enumerate((slips, way) for slips in SLIPS for way in WAYS):
-            tick(number / (len(SLIPS) * len(WAYS)))
+        reviews = [(slips, way) for slips in settings["slips"] for way in settings["ways"]]
+        for number, (slips, way) in enumerate(reviews):
+            tick(number / len(reviews))
             dice = random.Random(f"{settings['seed']}-{way}-{slips}")
             review = Review(world, measure, joint, dice, slips, _derived=derived)
             exact = _reviewed(review, _CHOOSERS[way], round(settings["most"] * len(world.truth)))

@@ -22,15 +22,16 @@ KeyColumns = Mapping[str, Sequence[Sequence[int]]]
 
 
 def columns_of_keys(
-    tables: Mapping[str, str], keys: Mapping[str, Sequence[str]], undeclared: Set[str], catalog: Catalog
+    told: Mapping[str, tuple[str, Sequence[str]]], undeclared: Set[str], catalog: Catalog
 ) -> KeyColumns:
-    """Where keys may stand that are of these tables; `keys` are the columns of each table's own."""
-    known = {table: list(_places(table, keys[table], catalog)) for table in dict.fromkeys(tables.values())}
-    for table in known.keys() & undeclared:
-        own = [column.id for column in catalog.by_table[table]]
-        if perm(len(own), len(keys[table])) <= _MOST:
-            known[table] += [list(some) for some in permutations(own, len(keys[table]))]
-    return {text: known[table] for text, table in tables.items()}
+    """Where keys may stand of which the table is told, and the columns of its key; some tables declare none."""
+    known: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
+    for table, columns in dict.fromkeys((table, tuple(columns)) for table, columns in told.values()):
+        known[table, columns] = list(_places(table, columns, catalog))
+        own, parts = [column.id for column in catalog.by_table[table]], max(2, len(columns))
+        if table in undeclared and perm(len(own), parts) <= _MOST:
+            known[table, columns] += [list(some) for some in permutations(own, parts)]
+    return {text: known[table, tuple(columns)] for text, (table, columns) in told.items()}
 
 
 def _places(table: str, key: Sequence[str], catalog: Catalog) -> Iterator[list[int]]:

@@ -48,6 +48,9 @@ READ = ("said", "turn", "tables")
 """Columns of facts with several readings: which example it is, which reading of it and by which tables, from 0 on."""
 
 
+KeyOf = tuple[str, tuple[str, ...]]
+"""The one table that a key is told to be of, and the columns of that key."""
+
 Readings = tuple[Choice | None, ...]
 """Of each argument of a fact: the row that it was read as; None where it stayed what it was."""
 
@@ -70,7 +73,7 @@ class Entities:
     named: Mapping[int, Named]  # by row of the examples
     keyed: Mapping[tuple[int, int], Choice] = field(default_factory=dict)  # `table:key`, by row and position
     hints: Mapping[str, str] = field(default_factory=dict)  # what to say of texts, if they stand nowhere
-    compound: Mapping[str, str] = field(default_factory=dict)  # keys of several columns → the one table they are of
+    compound: Mapping[str, KeyOf] = field(default_factory=dict)  # keys with a slash → whose they are
     bare: Sequence[Mapping[str, str]] = ()  # numbers among names of one table
 
     def meanings(self, row: int, positive: bool = True) -> tuple[Readings, ...]:
@@ -265,13 +268,16 @@ def _led_to(
     return found
 
 
-def _compound(keyed: Mapping[tuple[int, int], Choice], named: Mapping[int, Named]) -> dict[str, str]:
-    """The keys of several columns of which all examples tell the same table."""
+def _compound(keyed: Mapping[tuple[int, int], Choice], named: Mapping[int, Named]) -> dict[str, KeyOf]:
+    """The keys that read like those of several columns, and of which all examples tell the same table.
+
+    That may have a key of one column: then no columns together spell it, of whatever table.
+    """
     told = (choice for one in named.values() for reading in one.readings for choice in reading if choice is not None)
-    tables: dict[str, set[str]] = {}
+    tables: dict[str, set[KeyOf]] = {}
     for choice in (*keyed.values(), *told):
-        if len(choice.columns) > 1:
-            tables.setdefault(choice.key, set()).add(choice.table)
+        if choice.columns and (len(choice.columns) > 1 or "/" in choice.key):
+            tables.setdefault(choice.key, set()).add((choice.table, choice.columns))
     return {key: next(iter(some)) for key, some in sorted(tables.items()) if len(some) == 1}
 
 
@@ -282,12 +288,15 @@ def _where(facts: pa.Table, row: int, lines: Mapping[FactKey, str] | None) -> st
 
 
 def _absent(keyed: Iterable[Choice], structure: Structure, database: Database) -> dict[str, str]:
-    """Of keys of several columns that no row of their table has: that."""
+    """Of keys of several columns that no row of their table has: that; of others that read so, what they are not."""
     asked: dict[str, set[str]] = {}
-    for choice in keyed:
+    told = [choice for choice in keyed if "/" in choice.key]
+    for choice in told:
         if len(choice.columns) > 1:
             asked.setdefault(choice.table, set()).add(choice.key)
-    absent: dict[str, str] = {}
+    absent = {
+        choice.key: f", and the key of {choice.table} has one column" for choice in told if len(choice.columns) == 1
+    }
     for table, keys in sorted(asked.items()):
         there = rows_with_keys(database, structure.schema.table(table), keys)
         absent |= dict.fromkeys(keys - there if there is not None else (), f", and no such key in {table}")

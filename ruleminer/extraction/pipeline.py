@@ -37,7 +37,7 @@ from ruleminer.extraction.candidates import (
 from ruleminer.extraction.catalog import Catalog, catalog_of
 from ruleminer.extraction.cells import common_places, count_fetched, create_tables, fetch_cells, undo
 from ruleminer.extraction.compound_keys import columns_of_keys
-from ruleminer.extraction.entities import SPACES, is_entity, read_entities, with_readings
+from ruleminer.extraction.entities import SPACES, KeyOf, is_entity, read_entities, with_readings
 from ruleminer.extraction.fact_relations import load_facts
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
@@ -181,10 +181,7 @@ def extract(
                             bounded=bounded,
                             published_by=dialect,
                             key_columns=columns_of_keys(
-                                entities.compound,
-                                {table.name: table.primary_key for table in structure.schema.tables},
-                                {key.table for key in structure.keys},
-                                catalog,
+                                entities.compound, {key.table for key in structure.keys}, catalog
                             ),
                             to_things=ontology.leading_to_things if ontology is not None else (),
                         )
@@ -337,7 +334,7 @@ def _plan(
     templates: Sequence[Template],
     options: ExtractOptions,
     ontology: Ontology | None,
-    compound: Mapping[str, str],
+    compound: Mapping[str, KeyOf],
 ) -> str:
     """A hash of all that a half-finished run must agree on to be taken up."""
     facts = hashlib.sha256()

@@ -158,7 +158,7 @@ class DecisionNetwork(nn.Module):
 
         Terms with few hypotheses are gone through apart from those with many, so that little is padding.
         """
-        there = problem.there
+        there, spoken = problem.there, spoken_of(problem, belief)
         last = (there * torch.arange(1, there.shape[1] + 1)).amax(-1)  # (T,)
         told, rows = [], []
         least = 0
@@ -167,17 +167,17 @@ class DecisionNetwork(nn.Module):
             least = most
             if len(terms):
                 own = there[terms, :most].nonzero(as_tuple=True)
-                told.append(self._heard_by(problem, belief, terms, most)[own])
+                told.append(self._heard_by(problem, belief, spoken, terms, most)[own])
                 rows.append(terms[own[0]] * there.shape[1] + own[1])
         found = torch.cat(told)[torch.cat(rows).argsort()]
         return torch.cat([found, claims(problem, belief)[there.nonzero(as_tuple=True)]], -1)
 
-    def _heard_by(self, problem: Tensors, belief: Tensor, terms: Tensor, places: int) -> Tensor:
+    def _heard_by(self, problem: Tensors, belief: Tensor, spoken: Spoken, terms: Tensor, places: int) -> Tensor:
         """What the first hypotheses of some terms hear: (terms, places, …)."""
         number = torch.full((len(problem.there),), -1)
         number[terms] = torch.arange(len(terms))
         edges = problem.edges[number[problem.edges[:, 0]] >= 0]
-        by_edge = messages(problem, belief, edges, places)  # (E, places, channels)
+        by_edge = messages(problem, belief, edges, places, spoken)  # (E, places, channels)
         slots = number[edges[:, 0]] * len(Relation) + edges[:, 2]
         index = slots[:, None, None].expand_as(by_edge)
         size = (len(terms) * len(Relation), places, _CHANNELS)
@@ -211,43 +211,71 @@ def _answered(logits: Tensor, there: Tensor, said: Tensor) -> Tensor:
     return torch.where(spoken, open_ + said, logits)
 
 
-def messages(problem: Tensors, belief: Tensor, edges: Tensor | None = None, places: int | None = None) -> Tensor:
+@dataclass(frozen=True)
+class Spoken:
+    """What each term is believed to mean, as others hear of it: a row for each term."""
+
+    forth: tuple[Tensor, Tensor]  # how much of each set lies in its subjects, and in its objects: (T, S)
+    back: tuple[Tensor, Tensor]  # how much of these lies in each set
+    table: tuple[Tensor, Tensor]  # whether these stand in the table of each set
+    bodies: Tensor  # (T, B)
+    called: Tensor  # (T, names)
+
+
+def spoken_of(problem: Tensors, belief: Tensor) -> Spoken:
+    """What terms are believed to mean."""
+    sets = problem.inside.shape[0]
+    starts = _believed(problem.subject, belief, sets)  # (T, S)
+    ends = _believed(problem.object, belief, sets)
+    rows = int(torch.maximum(problem.body.max(), problem.turned.max())) + 1
+    forth, back, table = ((starts @ m, ends @ m) for m in (problem.inside.T, problem.inside, problem.same_table))
+    bodies = _believed(problem.body, belief, rows)
+    return Spoken(forth, back, table, bodies, _believed(problem.called, belief, int(problem.called.max()) + 1))
+
+
+def messages(
+    problem: Tensors,
+    belief: Tensor,
+    edges: Tensor | None = None,
+    places: int | None = None,
+    spoken: Spoken | None = None,
+) -> Tensor:
     """What each edge, or each of some, says of the first hypotheses of its receiver: (E, places, channels).
 
     Between a class and a property, or two classes: the share of our entities in theirs, of theirs in ours, and whether
     they stand in one table. Between two properties: how well both ends fit, and whether they are the same rows.
     Between two parts of a term: whether the other one takes a column that is called the same, or any.
     """
-    sets = problem.inside.shape[0]
-    starts = _believed(problem.subject, belief, sets)  # (T, S)
-    ends = _believed(problem.object, belief, sets)
-    rows = int(torch.maximum(problem.body.max(), problem.turned.max())) + 1
-    bodies = _believed(problem.body, belief, rows)  # (T, B)
+    spoken = spoken_of(problem, belief) if spoken is None else spoken
     receiver, sender, relation = (problem.edges if edges is None else edges).T
     ours_at_end = _any(relation, Relation.RANGE, Relation.RANGE_KIN)
     theirs_at_end = _any(relation, Relation.RANGE_OF, Relation.RANGE_OF_KIN)
     turned = _any(relation, Relation.INVERSE)
     of_two = turned | _any(relation, Relation.PARENT_PROPERTY, Relation.CHILD_PROPERTY)
-    forth, back, table = ((starts @ m, ends @ m) for m in (problem.inside.T, problem.inside, problem.same_table))
     second = problem.object[:, :places][receiver]  # (E, places)
     first = torch.where(ours_at_end[:, None], second, problem.subject[:, :places][receiver])
 
     def told(by_set: tuple[Tensor, Tensor], at_end: Tensor, places: Tensor) -> Tensor:
-        source = torch.where(at_end[:, None], by_set[1][sender], by_set[0][sender])  # (E, S)
-        return source.gather(1, places)
+        return _of(torch.cat(by_set), torch.where(at_end, sender + len(by_set[0]), sender), places)
 
-    one = torch.stack([told(by_set, theirs_at_end | turned, first) for by_set in (forth, back, table)], -1)
-    other = torch.stack([told(by_set, ~turned, second) for by_set in (forth, back)], -1)
+    one = torch.stack(
+        [told(by_set, theirs_at_end | turned, first) for by_set in (spoken.forth, spoken.back, spoken.table)], -1
+    )
+    other = torch.stack([told(by_set, ~turned, second) for by_set in (spoken.forth, spoken.back)], -1)
     wanted = torch.where(turned[:, None], problem.turned[:, :places][receiver], problem.body[:, :places][receiver])
-    same = bodies[sender].gather(1, wanted) * (wanted > 0)
+    same = _of(spoken.bodies, sender, wanted) * (wanted > 0)
     both = torch.stack([one[..., :2].mean(-1), other.mean(-1), same], -1)
     found = torch.where(of_two[:, None, None], both, one)
     parts = _any(relation, Relation.SAME_TERM)
-    names = _believed(problem.called, belief, int(problem.called.max()) + 1)  # (T, names)
     called = problem.called[:, :places][receiver]
-    alike = names[sender].gather(1, called) * (called > 0)
+    alike = _of(spoken.called, sender, called) * (called > 0)
     taken = (1.0 - belief[sender, :1]).expand_as(alike)
     return torch.where(parts[:, None, None], torch.stack([alike, taken, torch.zeros_like(alike)], -1), found)
+
+
+def _of(known: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """Of each row some columns, (E, places): without a copy of whole rows, of which there are many, and long."""
+    return known.flatten().gather(0, (rows[:, None] * known.shape[1] + columns).flatten()).view_as(columns)
 
 
 def claims(problem: Tensors, belief: Tensor) -> Tensor:

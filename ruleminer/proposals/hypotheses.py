@@ -17,7 +17,7 @@ from rdflib import XSD
 
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Property, PropertyKind, local_name
-from ruleminer.proposals.code_features import CODE_FEATURES, Listed, codes_of, listed
+from ruleminer.proposals.code_features import CODE_FEATURES, Code, Listed, codes_of, listed
 from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
@@ -27,7 +27,7 @@ from ruleminer.proposals.rule_length import RuleLength
 from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
 from ruleminer.proposals.structure_rules import Shapes, shapes_of
 from ruleminer.proposals.telling import Telling
-from ruleminer.proposals.turned_rules import turned_round
+from ruleminer.proposals.turned_rules import BothWays, both_ways, turned_round
 from ruleminer.proposals.value_looks import LOOKS, looks_of
 from ruleminer.rules.body import Body
 from ruleminer.rules.values import Kind, Place, Rule, Variable
@@ -111,7 +111,9 @@ class World:
         self.shapes: Shapes = shapes_of(self.structure)
         self.looks = looks_of(self.structure, derivations.database)
         self._bodies: _Bodies | None = None
-        self._pairs: tuple[object, list[_Pair]] | None = None
+        self._pairs: dict[tuple[OntologyTerm, int], tuple[tuple[Body, ...], _Pair]] = {}
+        self._paired: tuple[tuple[Ontology, object], list[_Pair]] | None = None
+        self._more: dict[tuple[int, tuple[Body, ...]], tuple[tuple[Body, ...], tuple[Body, ...]]] = {}
         self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
         self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
@@ -122,22 +124,32 @@ class World:
         return Telling(self.shapes, self.derivations)
 
     def known(self, bodies: Sequence[Body]) -> _Bodies:
-        """What is known of some rules; asked again for the same ones, it is told from memory."""
-        if self._bodies is None or self._bodies.bodies != list(bodies):
-            self._bodies = _Bodies(bodies, self)
+        """What is known of some rules, and of those that were asked for before: each is looked at once."""
+        if self._bodies is None or not self._bodies.place.keys() >= set(bodies):
+            before = self._bodies
+            self._bodies = _Bodies(bodies, self, before)
+            if before is None or before.names.names != self._bodies.names.names:
+                self._pairs.clear()
         return self._bodies
 
     def pairs(self, candidates: Sequence[Candidates], known: _Bodies, ontology: Ontology) -> list[_Pair]:
-        """What is known of each term with each of its candidates; told from memory while they are the same."""
-        asked = known, ontology, [(one.term, one.bodies) for one in candidates]
-        if self._pairs is None or self._pairs[0] != asked:
-            by_iri = {term.iri: titles_of(term) for term in ontology.terms}
-            order, comments = listed(ontology), Comments(ontology.terms)
-            found = [_pairs(one, by_iri, order, ontology.datatypes, comments, known, self) for one in candidates]
-            _compared(candidates, found, known)
-            _beside_parts(candidates, found)
-            self._pairs = asked, found
-        return self._pairs[1]
+        """What is known of each term with each of its candidates; told from memory of those that are the same."""
+        asked = ontology, [(one.term, one.bodies) for one in candidates]
+        if self._paired is not None and self._paired[0] == asked and self._pairs:
+            return self._paired[1]
+        if self._paired is not None and self._paired[0][0] != ontology:
+            self._pairs.clear()
+        fresh = _Paired(ontology, known, self)
+        found = []
+        for one in candidates:
+            key = one.term, id(one.bodies)  # most terms are offered the very same ones
+            if key not in self._pairs:
+                self._pairs[key] = one.bodies, fresh.with_each(one)
+            found.append(self._pairs[key][1])
+        _compared(candidates, found, known)
+        _beside_parts(candidates, found)
+        self._paired = asked, found
+        return found
 
     def inside(self, sets: list[EntitySet]) -> Floats:
         """How much of each set lies in each other; told from memory while they are the same."""
@@ -150,6 +162,16 @@ class World:
         if isinstance(term, OntologyClass):
             return self.shapes.classes
         return self.shapes.objects if term.kind is PropertyKind.OBJECT else self.shapes.values
+
+    def with_more(self, offered: tuple[Body, ...], more: tuple[Body, ...]) -> tuple[Body, ...]:
+        """What is offered, and more; told from memory, so that what is known of it is found again."""
+        own = {*offered} if more else set()
+        more = tuple(dict.fromkeys(body for body in more if body not in own))
+        if not more:
+            return offered
+        if (id(offered), more) not in self._more:
+            self._more[id(offered), more] = offered, (*offered, *more)
+        return self._more[id(offered), more][1]
 
     @cached_property
     def _repeating(self) -> frozenset[str]:
@@ -199,31 +221,45 @@ class World:
 
 
 class _Bodies:
-    """Everything about some rules that does not depend on a term."""
+    """Everything about some rules that does not depend on a term; what was known `before` is taken over."""
 
-    def __init__(self, bodies: Sequence[Body], world: World) -> None:
-        self.bodies = list(bodies)
-        self.place = {body: number for number, body in enumerate(bodies)}
-        rules = [body.of("_") for body in bodies]
+    def __init__(self, bodies: Sequence[Body], world: World, before: _Bodies | None = None) -> None:
+        fresh = [body for body in bodies if before is None or body not in before.place]
+        self.bodies: list[Body] = [*before.bodies, *fresh] if before else fresh
+        self.place: dict[Body, int] = {body: number for number, body in enumerate(self.bodies)}
+        rules = [body.of("_") for body in fresh]
         structure = world.structure
-        self.names = NameTable([world.names_of(rule) for rule in rules])
-        sizes = world.derivations.sizes(rules, list(bodies))
-        self.sizes = np.array([float(size or 0) for size in sizes])
-        self.ends = [self._ends(rule, structure) for rule in rules]
-        self.values = [_value_place(rule) for rule in rules]
-        self.codes = [codes_of(rule, structure) for rule in rules]
+        self.named: list[Mapping[Group, Sequence[str]]] = [
+            *(before.named if before else ()),
+            *map(world.names_of, rules),
+        ]
+        self.names = NameTable(self.named)
+        sizes = np.array([float(size or 0) for size in world.derivations.sizes(rules, fresh)])
+        self.sizes: NDArray[np.float64] = np.concatenate([before.sizes, sizes]) if before else sizes
+        self.ends: list[tuple[EntitySet, EntitySet]] = [
+            *(before.ends if before else ()),
+            *(self._ends(rule, structure) for rule in rules),
+        ]
+        self.values: list[Place | None] = [*(before.values if before else ()), *map(_value_place, rules)]
+        self.codes: list[Code] = [*(before.codes if before else ()), *(codes_of(rule, structure) for rule in rules)]
+        self.both_ways: list[BothWays] = [*(before.both_ways if before else ()), *map(both_ways, rules)]
         length = RuleLength(structure)
-        self.length = np.array([length(rule) for rule in rules], np.float32)
-        self.known = (
-            np.stack([self._known(n, rule, world) for n, rule in enumerate(rules)])
-            if rules
-            else np.zeros((0, len(_BODY)), np.float32)
-        )
+        lengths = np.array([length(rule) for rule in rules], np.float32)
+        self.length: Floats = np.concatenate([before.length, lengths]) if before else lengths
+        start = len(self.bodies) - len(fresh)
+        known = [self._known(n, rule, world) for n, rule in enumerate(rules, start)]
+        features = np.stack(known) if known else np.zeros((0, len(_BODY)), np.float32)
+        self.known: Floats = np.concatenate([before.known, features]) if before else features
+        self._turned: tuple[list[Body], NDArray[np.int64]] = [], np.zeros(0, np.int64)
 
-    @cached_property
-    def turned_round(self) -> list[int]:
-        """For each rule the place of the one with its arguments turned round; -1 if there is none."""
-        return turned_round(self.bodies)
+    def turned_round(self, bodies: list[Body]) -> NDArray[np.int64]:
+        """For each rule the place of the one of these with its arguments turned round; -1 if there is none."""
+        if self._turned[0] != bodies or len(self._turned[1]) != len(self.bodies):
+            places = [self.place[body] for body in bodies]
+            turned = np.full(len(self.bodies), -1, np.int64)
+            turned[places] = turned_round([self.both_ways[place] for place in places], places)
+            self._turned = bodies, turned
+        return self._turned[1]
 
     def _ends(self, rule: Rule, structure: Structure) -> tuple[EntitySet, EntitySet]:
         start = entity_set(rule, rule.arguments[0], structure)
@@ -343,7 +379,7 @@ def problem_of(
     there = np.zeros(shape, bool)
     sizes = np.zeros(shape, np.float32)
     subject, object_, body, turned, value, called = (np.zeros(shape, np.int64) for _ in range(6))
-    turned_round = known.turned_round
+    turned_round = known.turned_round(bodies)
     for number, (one, pair, chosen) in enumerate(zip(candidates, pairs, kept, strict=True)):
         places = pair.bodies[chosen]
         own = _term_features(one, ontology, len(chosen), pair)
@@ -387,6 +423,23 @@ class _Pair:
     letters: Floats  # how well names fit on the whole
     meaning: Floats
     of_parts: tuple[float, float] = (0.0, 0.0)  # the best of both, of all parts of the term
+
+
+class _Paired:
+    """Pairs terms with their candidates: what is the same for all terms is worked out once."""
+
+    def __init__(self, ontology: Ontology, known: _Bodies, world: World) -> None:
+        self._ontology, self._known, self._world = ontology, known, world
+
+    @cached_property
+    def _of_all(self) -> tuple[Mapping[str, Sequence[str]], Mapping[str, Listed], Comments]:
+        terms = self._ontology.terms
+        return {term.iri: titles_of(term) for term in terms}, listed(self._ontology), Comments(terms)
+
+    def with_each(self, one: Candidates) -> _Pair:
+        """What is known of a term with each of its candidates."""
+        by_iri, order, comments = self._of_all
+        return _pairs(one, by_iri, order, self._ontology.datatypes, comments, self._known, self._world)
 
 
 def _pairs(

@@ -281,7 +281,7 @@ class Joint:
         offered = part.offered(self.world)
         more = [body for body in answers.found if part.at is None or part.at in self._subjects(body)]
         # A rule in the user's own words is one more, and so is one that was searched for.
-        offered = tuple(dict.fromkeys((*offered, *(answers.kept or ()), *more)))
+        offered = self.world.with_more(offered, (*(answers.kept or ()), *more))
         answered = answers.log_likelihood(self._published(part, offered))[1:].astype(np.float32)
         return Candidates(part.term, offered, at=part.at, answered=answered)
 

@@ -11,8 +11,9 @@ from rdflib import XSD
 
 from ruleminer.problem.ontology import Ontology, OntologyTerm, Property
 from ruleminer.rules.body import Body
+from ruleminer.rules.canonical import renamed
 from ruleminer.rules.transformations import FALSE, TRUE
-from ruleminer.rules.values import Atom, Concat, Kind, Rule, Transformed, Variable
+from ruleminer.rules.values import Concat, Kind, Rule, Transformed, Variable
 from ruleminer.structure.structure import Structure
 
 _SPELT = "boolean"
@@ -38,9 +39,6 @@ def _told(rule: Rule, structure: Structure) -> Rule:
     if is_truth or not words or not words <= {*TRUE, *FALSE}:
         return rule
     spelt = Variable(f"{value.name}1")
-    atoms = tuple(
-        Atom(atom.table, tuple((column, spelt if held == value else held) for column, held in atom.columns))
-        for atom in rule.body
-    )
+    plain = renamed(rule, {value: spelt})  # a key may be made of the column, too
     made = (value, Concat((Transformed(_SPELT, spelt),)))
-    return replace(rule, body=atoms, definitions=(*rule.definitions, made))
+    return replace(plain, arguments=rule.arguments, definitions=(*plain.definitions, made))

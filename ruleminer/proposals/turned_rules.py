@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ruleminer.rules.body import Body
 from ruleminer.rules.values import Constant, Rule, Transformed, Variable, variable_in
 
+BothWays = tuple[object, object]
+"""A rule as it is and turned round, up to how it is written; a class's is never another's inverse."""
 
-def turned_round(bodies: Sequence[Body]) -> list[int]:
+
+def both_ways(rule: Rule) -> BothWays:
+    """What tells a rule's inverse."""
+    return _ends_and_rows(rule), None if len(rule.arguments) == 1 else _ends_and_rows(rule, turned=True)
+
+
+def turned_round(rules: Sequence[BothWays], places: Sequence[int]) -> list[int]:
     """For each rule the place of the one with its arguments turned round; -1 if there is none, or it is a class's."""
-    places = {_ends_and_rows(body.of("_")): number for number, body in enumerate(bodies)}
-    found = []
-    for body in bodies:
-        rule = body.of("_")
-        found.append(-1 if len(rule.arguments) == 1 else places.get(_ends_and_rows(rule, turned=True), -1))
-    return found
+    known = {as_it_is: place for (as_it_is, _), place in zip(rules, places, strict=True)}
+    return [-1 if turned is None else known.get(turned, -1) for _, turned in rules]
 
 
 def _ends_and_rows(rule: Rule, *, turned: bool = False) -> tuple[object, ...]:

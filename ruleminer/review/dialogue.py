@@ -16,7 +16,7 @@ from ruleminer.problem.decisions import Said, UserDecision
 from ruleminer.problem.ontology import arity
 from ruleminer.progress import Say
 from ruleminer.review.called import names_of, told_fact
-from ruleminer.review.naming import typed_fact
+from ruleminer.review.naming import QUOTES, typed_fact
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import rows_shown
 from ruleminer.review.session import Change, MappingState, ReviewSession
@@ -137,7 +137,7 @@ def _how(session: ReviewSession, term: str) -> str:
     thing = "a key or a name, with its table if you like (table:key)"
     if arity(session.ontology.find(term)) == 1:
         return f"Write {thing}."
-    return f"Write two things, or a thing and a value, with a comma between them; for a thing {thing}."
+    return f"Write two things, or a thing and a value, with a comma between them; for a thing {thing}; {QUOTES}."
 
 
 def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) -> _Step:

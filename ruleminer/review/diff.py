@@ -46,6 +46,7 @@ class MappingDifference:
     terms: tuple[TermDifference, ...]
     same: int
     notes: tuple[str, ...] = ()  # what of an R2RML document no rule says; its terms are not compared
+    counted: bool = True  # whether there was a database to count facts in
 
 
 def mapping_rules(
@@ -116,7 +117,7 @@ def mapping_difference(before: Path, after: Path, database: Database | None = No
         gained, gained_facts = _more(other, one, derivations)
         lost, lost_facts = _more(one, other, derivations)
         terms.append(TermDifference(term, _texts(one), _texts(other), gained, lost, gained_facts, lost_facts))
-    return MappingDifference(tuple(terms), same, tuple(notes))
+    return MappingDifference(tuple(terms), same, tuple(notes), database is not None)
 
 
 def _more(

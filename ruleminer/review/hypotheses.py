@@ -22,7 +22,7 @@ from ruleminer.rules.values import Rule
 
 MOST = 40  # hypotheses of a term that are told apart
 _LEAST = 0.002  # share below which one is not worth a question
-_ABSENT, _TEMPERED = 0.5, 0.3  # what is believed of it then, at most, and the power of what is of each rule
+_ABSENT, _TEMPERED = 0.5, 0.3  # what is believed of it then, at most, and the power of what is against the best
 _TINY = 1e-12  # that a probability is taken for
 _LEAST_DOUBT, _MOST_DOUBT = 0.02, 0.8  # that a term without examples has no rule, however well or badly names fit
 
@@ -104,11 +104,14 @@ def _is_unasked(rules: Sequence[Rule], belief: Belief) -> bool:
 
 
 def _louder(others: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """What is against the best hypothesis, whose share is 1, tempered: together, and one beside the other."""
-    each = [one.share**_TEMPERED for one in others]
-    whole, together = sum(each) or 1.0, sum(one.share for one in others)
-    together = max(together, together**_TEMPERED)
-    return [Hypothesis(one.rules, together * share / whole) for one, share in zip(others, each, strict=True)]
+    """What is against the best hypothesis, whose share is 1, tempered: all of it together.
+
+    Which of the others is meant, the network tells as before: tempered one by one, the many that it hardly believes in
+    would leave nothing to the one that it does, and of that no row would be shown.
+    """
+    together = sum(one.share for one in others) or 1.0
+    more = max(1.0, together ** (_TEMPERED - 1.0))
+    return [Hypothesis(one.rules, more * one.share) for one in others]
 
 
 def _unknown(decision: Decision) -> tuple[Hypothesis, ...]:

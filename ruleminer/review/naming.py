@@ -18,6 +18,7 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.values import Atom, Rule, Variable
 
 _X = Variable("x")
+QUOTES = 'what has a comma in it stands in quotes: "Paris, France"'
 _CELL = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(,|\Z)')
 
 
@@ -41,12 +42,18 @@ def _cells(line: str) -> list[str]:
     return found
 
 
+def fact_in_fields(texts: Sequence[str], term: OntologyTerm) -> Fact:
+    """The arguments that stand apart, each in a field: a comma is just that, and quotes round all of it may stand."""
+    return checked_fact([cells[0] if len(cells := _cells(text)) == 1 else text for text in texts], term)
+
+
 def checked_fact(texts: Sequence[str], term: OntologyTerm) -> Fact:
     """As many arguments as the term has, none of them empty."""
     fact = tuple(text.strip() for text in texts)
     if len(fact) != arity(term) or not all(fact):
         wanted = "a thing" if arity(term) == 1 else "two things, or a thing and a value, with a comma between them"
-        raise InputError(f"{term.name} is said of {wanted}")
+        quotes = f"; {QUOTES}" if len(fact) > arity(term) else ""
+        raise InputError(f"{term.name} is said of {wanted}{quotes}")
     return fact
 
 

@@ -91,13 +91,14 @@ class Doubt(NamedTuple):
     bits: float
     term: str
     hypotheses: tuple[Hypothesis, ...]
-    weight: float  # what counts of a question on the term
+    weight: float  # what counts of a question with rows of the term
+    may_name: bool  # whether the user may be asked to name a fact, which counts in full
 
     @property
     def promise(self) -> float:
         """What a question can be worth at most."""
         missing = 1.0 - self.hypotheses[0].share
-        return self.weight * (missing + _BIT * self.bits)
+        return (1.0 if self.may_name else self.weight) * (missing + _BIT * self.bits)
 
 
 @dataclass(frozen=True)
@@ -143,12 +144,11 @@ class Questions:
                 if fresh >= _FRESH and found:
                     continue
                 fresh += 1
-            may_name = self._may_be_named(decisions[doubt.term])
-            question = self.about(doubt.term, some, answered.get(doubt.term, frozenset()), may_name=may_name)
+            question = self.about(doubt.term, some, answered.get(doubt.term, frozenset()), may_name=doubt.may_name)
             if question is not None:
                 most = max(most, question.information)
                 if question.information >= worth:
-                    found.append((question.worth * doubt.weight, question))
+                    found.append((question.worth * (1.0 if question.is_open else doubt.weight), question))
         late = any(pair in self.replay.derived.unanswered for doubt in doubts for pair in self._pairs(doubt.hypotheses))
         if not found:
             return NoQuestion(_why(len(decisions), len(doubts), most, late))
@@ -162,7 +162,7 @@ class Questions:
             some = hypotheses_of(decision, self.is_roomy)
             bits = entropy([one.share for one in some])
             if bits >= worth:
-                found.append(Doubt(bits, term, some, self._weight(term)))
+                found.append(Doubt(bits, term, some, self._weight(term), self._may_be_named(decision)))
         return found
 
     def _of_unthought(self, term: str) -> Question | None:
@@ -182,7 +182,10 @@ class Questions:
         return len(measure.ontology.terms) <= _ROOM * sum(1 + len(table.columns) for table in tables)
 
     def _weight(self, term: str) -> float:
-        """What counts of a question on a term, by what was said of it: half after each yes, less after each no."""
+        """What counts of a question with rows, by what was said of the term: half after each yes, less after each no.
+
+        What is meant may be no rule of the pool; a fact that the user names tells that, too.
+        """
         said = list(self.replay.said.facts.get(term, {}).values())
         yes = said.count(Said.HOLDS)
         return float(_AGAIN**yes / math.sqrt(1 + len(said) - yes))

@@ -24,7 +24,7 @@ from ruleminer.errors import InputError, RuleminerError
 from ruleminer.problem.decisions import FACTS, KEEPING, NAMED, Said, UserDecision
 from ruleminer.progress import Say
 from ruleminer.review.editor import check_rules, run_rules
-from ruleminer.review.naming import checked_fact
+from ruleminer.review.naming import fact_in_fields
 from ruleminer.review.questions import Question
 from ruleminer.review.screen import change_json, question_json, screen
 from ruleminer.review.session import Change, ReviewSession
@@ -295,7 +295,7 @@ def _named(session: ReviewSession, told: Json) -> Json:
     if not isinstance(texts, list):
         raise InputError("a fact is a list of texts")
     with session.lock:
-        heard = session.named(term.name, checked_fact(list(map(str, texts)), term), _id(told))
+        heard = session.named(term.name, fact_in_fields(list(map(str, texts)), term), _id(told))
         if isinstance(heard, Question):
             return {"choose": question_json(session, heard)}
         return _told(session, heard, told)

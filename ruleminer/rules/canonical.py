@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, count
 
@@ -23,18 +23,20 @@ def canonical(rule: Rule) -> Rule:
         for variable in variables:
             if variable not in names:
                 names[variable] = Variable(next(fresh))
+    return renamed(rule, names)
+
+
+def renamed(rule: Rule, names: Mapping[Variable, Variable]) -> Rule:
+    """The rule with some of its variables called otherwise, wherever they stand."""
     return Rule(
         rule.predicate,
-        tuple(names[variable] for variable in rule.arguments),
+        tuple(names.get(variable, variable) for variable in rule.arguments),
         tuple(_renamed(atom, names) for atom in rule.body),
         tuple(
-            (
-                names[variable],
-                Concat(tuple(_renamed_part(part, names) for part in concat.parts)),
-            )
+            (names.get(variable, variable), Concat(tuple(_renamed_part(part, names) for part in concat.parts)))
             for variable, concat in rule.definitions
         ),
-        exclusions=tuple((names[variable], constant) for variable, constant in rule.exclusions),
+        exclusions=tuple((names.get(variable, variable), constant) for variable, constant in rule.exclusions),
     )
 
 
@@ -43,17 +45,17 @@ def _body_variables(rule: Rule) -> Iterator[Variable]:
     yield from (variable for variable, _ in rule.definitions)
 
 
-def _renamed(atom: Atom, names: dict[Variable, Variable]) -> Atom:
+def _renamed(atom: Atom, names: Mapping[Variable, Variable]) -> Atom:
     return Atom(
         atom.table,
-        tuple((column, names[term] if isinstance(term, Variable) else term) for column, term in atom.columns),
+        tuple((column, names.get(term, term) if isinstance(term, Variable) else term) for column, term in atom.columns),
     )
 
 
-def _renamed_part(part: Part, names: dict[Variable, Variable]) -> Part:
+def _renamed_part(part: Part, names: Mapping[Variable, Variable]) -> Part:
     if isinstance(part, Transformed):
-        return replace(part, variable=names[part.variable])
-    return names[part] if isinstance(part, Variable) else part
+        return replace(part, variable=names.get(part.variable, part.variable))
+    return names.get(part, part) if isinstance(part, Variable) else part
 
 
 def _names(pool: str) -> Iterator[str]:

@@ -97,17 +97,25 @@ def _validation_row(query: QueryResult) -> tuple[object, ...]:
 def difference_tables(difference: MappingDifference) -> list[RichTable | str]:
     """The terms that two mappings differ in."""
     rows = [
-        (one.term, *("\n".join(text.partition(" <- ")[2] for text in texts) for texts in (one.before, one.after)),
-         _signed("+", one.gained), _signed("−", one.lost),
-         "\n".join([*(f"+ {', '.join(fact)}" for fact in one.gained_facts[:2]),
-                    *(f"− {', '.join(fact)}" for fact in one.lost_facts[:2])]))
+        (one.term, *("\n".join(text.partition(" <- ")[2] for text in texts) for texts in (one.before, one.after)))
         for one in difference.terms
-    ]  # fmt: skip
+    ]
     told = f"{len(rows)} terms differ, {difference.same} are the same"
     notes = [escape(f"note: {note}") for note in difference.notes]
     if not rows:
         return [told, *notes]
-    return [table(told, ("term", "rules before", "rules after", "gained", "lost", "such as"), rows), *notes]
+    columns = ("term", "rules before", "rules after")
+    if not difference.counted:
+        uncounted = "facts gained and lost are not counted without a database; give it with --db"
+        return [table(told, columns, rows), uncounted, *notes]
+    facts = [
+        (_signed("+", one.gained), _signed("−", one.lost),
+         "\n".join([*(f"+ {', '.join(fact)}" for fact in one.gained_facts[:2]),
+                    *(f"− {', '.join(fact)}" for fact in one.lost_facts[:2])]))
+        for one in difference.terms
+    ]  # fmt: skip
+    counted = [(*row, *more) for row, more in zip(rows, facts, strict=True)]
+    return [table(told, (*columns, "gained", "lost", "such as"), counted), *notes]
 
 
 def _signed(sign: str, count: int | None) -> str:

@@ -560,6 +560,10 @@ def test_a_key_of_several_columns_stands_where_those_of_its_table_do(tmp_path: P
     with open_database(str(tmp_path / "ward.duckdb")) as database:
         beds, gaps = _gaps(database, tmp_path / "beds", ("Band", "bed:CARD/1"), ("Band", "bed:ONC/2"))
         lines, _ = _gaps(database, tmp_path / "lines", ("Album", "line:1/1"), ("Album", "line:2/2"))
+        wards, none = _gaps(database, tmp_path / "wards", ("Band", "ward:CARD/1"), ("Band", "ward:ONC/2"))
+    assert not wards, "a ward has a key of one column"
+    told = "no such value in any column, and the key of ward has one column"
+    assert none == {"ward:CARD/1": told}, "and as many others"
     spelt = {rule.partition(" <- ")[2] for rule in beds | lines}
     assert not gaps
     assert spelt == {

@@ -57,6 +57,16 @@ def test_words_for_true_and_false_are_made_truth_values(shop: Path, column: str,
     assert told == Body(wanted)
 
 
+def test_a_key_that_is_made_of_the_column_keeps_its_words(shop: Path) -> None:
+    plain = parse_rule('active(x, y) <- customer(id: a, active: y), x = a ++ "/" ++ y')
+    with open_database(f"duckdb:///{shop / 'shop.duckdb'}") as database:
+        structure = learn_structure(database)
+        ontology = read_ontology(shop / "shop.ttl")
+        (told,) = told_as_truth((Body(plain),), ontology.find("active"), ontology, structure)
+    made = 'active(x, y) <- customer(id: a, active: y1), x = a ++ "/" ++ y1, y = boolean(y1)'
+    assert told == Body(parse_rule(made))
+
+
 def test_a_draft_publishes_truth_values_where_the_column_says_yes_and_no(shop: Path, tmp_path: Path) -> None:
     asked = DraftRequest(f"duckdb:///{shop / 'shop.duckdb'}", shop / "shop.ttl", tmp_path / "run")
     by_name = {one.predicate: one for one in draft_mapping(asked).proposals.proposals}

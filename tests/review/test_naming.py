@@ -16,9 +16,9 @@ from ruleminer.proposals import rule_search
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.draft import DraftRequest, draft_mapping
 from ruleminer.proposals.request import ProposeRequest
-from ruleminer.review.dialogue import converse, file_answers
+from ruleminer.review.dialogue import converse, file_answers, told_question
 from ruleminer.review.hypotheses import Hypothesis, hypotheses_of
-from ruleminer.review.naming import typed_fact
+from ruleminer.review.naming import fact_in_fields, typed_fact
 from ruleminer.review.questions import NoQuestion, Question
 from ruleminer.review.rows import rows_shown
 from ruleminer.review.session import ReviewSession, open_review
@@ -136,6 +136,20 @@ def test_what_is_nothing_here_is_refused_in_one_line(session: ReviewSession) -> 
             typed_fact(strange, session.ontology.find("blipped"))
     assert typed_fact('pot:1, "glaze, 4"', session.ontology.find("blipped")) == ("pot:1", "glaze, 4")
     assert not session.said.lines
+
+
+def test_how_a_value_with_a_comma_is_written_is_told_and_the_same_everywhere(session: ReviewSession) -> None:
+    blipped = session.ontology.find("blipped")
+    with pytest.raises(InputError, match=r'in quotes: "Paris, France"'):
+        typed_fact("pot:1, glaze, 4", blipped)
+    for texts in (("pot:1", "glaze, 4"), ("pot:1", '"glaze, 4"'), ('"pot:1"', ' "glaze, 4" ')):
+        assert fact_in_fields(texts, blipped) == ("pot:1", "glaze, 4"), "on the page each stands in a field"
+    assert fact_in_fields(("pot:1", '"say ""aah"""'), blipped) == ("pot:1", 'say "aah"')
+    assert fact_in_fields(("pot:1", '"Weird Al" Yankovic'), blipped) == ("pot:1", '"Weird Al" Yankovic')
+    said: list[str] = []
+    question = Question("blipped", (), 0.0, (), ())
+    said += told_question(session, question, 1)
+    assert 'what has a comma in it stands in quotes: "Paris, France"' in said[0]
 
 
 def test_a_fact_that_no_rule_in_question_derives_is_searched_for(session: ReviewSession, pottery: Path) -> None:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from ruleminer.errors import DatabaseTimeoutError
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
-from ruleminer.problem.decisions import Said, UserDecision, UserDecisions
+from ruleminer.problem.decisions import NAMED, Said, UserDecision, UserDecisions
+from ruleminer.proposals import hypotheses
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.derivations import Derivations, Fact
@@ -28,7 +29,7 @@ from ruleminer.proposals.ranking import Ranker, log_prior, rank
 from ruleminer.proposals.request import ProposeRequest
 from ruleminer.proposals.stage import propose_mappings
 from ruleminer.review.dialogue import told_question
-from ruleminer.review.hypotheses import entropy, hypotheses_of
+from ruleminer.review.hypotheses import Hypothesis, _louder, entropy, hypotheses_of
 from ruleminer.review.questions import NoQuestion, Question, choice_information, information
 from ruleminer.review.rows import rows_behind
 from ruleminer.review.session import ReviewSession, open_review
@@ -225,6 +226,69 @@ def test_a_session_of_a_draft_shows_what_the_network_decides_after_each_word(dra
         assert {name: session.proposal(name).status for name in session.rules} == {
             one.predicate: one.status for one in session.export().proposals.proposals if one.texts
         }
+
+
+def test_two_hundred_decisions_replayed_on_a_new_draft_give_the_same_mapping(draft: Path, tmp_path: Path) -> None:
+    files = ("mapping.ttl", "mapping.rules", "mapping.obda", "mapping.sql")
+    with open_review(ProposeRequest(run=draft)) as session:
+        session.say(UserDecision("Author", Said.HOLDS, ("person:6",), about=NAMED))
+        session.say(UserDecision("Author", Said.HOLDS, ("person:9",)))
+        session.undo()
+        numbers = range(1, 61)
+        lines = [UserDecision("Person", Said.HOLDS, (f"person:{number}",)) for number in numbers]
+        lines += [UserDecision("Author", Said.FAILS, (f"person:{n}",)) for n in numbers if n % 2]
+        lines += [UserDecision("Author", Said.HOLDS, (f"person:{n}",)) for n in numbers if n % 6 == 0]
+        lines += [UserDecision("Paper", Said.FAILS, (f"person:{n}",)) for n in range(1, 31)]
+        lines += [UserDecision("title", Said.UNKNOWN, (f"paper:{n}", f"Paper {n}")) for n in range(1, 31)]
+        lines.append(UserDecision("hasAuthor", Said.REJECTED, rules=session.decisions["hasAuthor"].rules))
+        lines.append(UserDecision("Paper", Said.ACCEPTED, rules=session.decisions["Paper"].rules))
+        left = 200 - len(session.said.lines) - len(lines)
+        lines += [UserDecision("Paper", Said.HOLDS, (f"paper:{n}",)) for n in range(1, left + 1)]
+        for start in range(0, len(lines), 20):
+            session.say(*lines[start : start + 20])
+        assert len(session.said.lines) == 200
+        folder = session.export().folder
+        written = [(folder / name).read_bytes() for name in files]
+        assert "Author" in session.rules
+        assert {name: set(texts) for name, texts in session.rules.items()} == exported(session)
+    again = draft.parent / "again"
+    asked = DraftRequest(str(draft.parent / "people.duckdb"), draft.parent / "o.ttl", again)
+    draft_mapping(asked)
+    before = [(again / "proposals" / name).read_bytes() for name in files]
+    (again / "decisions.csv").write_bytes((draft / "decisions.csv").read_bytes())
+    propose_mappings(ProposeRequest(run=again))
+    assert [(again / "proposals" / name).read_bytes() for name in files] == written
+    assert before != written, "the decisions changed something"
+
+
+def test_what_a_sure_network_believes_next_is_asked_about_and_not_what_it_hardly_does() -> None:
+    """All that is against the best is doubted together: a hundred absurd rules must not hide the one other."""
+    rules = [parse_rule(f"title(x, y) <- paper(id: x, c{number}: y)") for number in range(60)]
+    others = [Hypothesis((rules[0],), 0.003), *(Hypothesis((rule,), 1e-6) for rule in rules[1:])]
+    louder = [one.share for one in _louder(others)]
+    assert louder[0] > 0.9 * sum(louder)
+    assert sum(louder) > 0.1
+
+
+def test_what_is_known_of_other_terms_is_not_worked_out_again(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_review(ProposeRequest(run=draft)) as session:
+        worked: list[str] = []
+        whole = hypotheses._pairs
+
+        def counted(one: hypotheses.Candidates, *others: Any) -> Any:
+            worked.append(one.term.name)
+            return whole(one, *others)
+
+        monkeypatch.setattr(hypotheses, "_pairs", counted)
+        session.say(UserDecision("Paper", Said.HOLDS, ("paper:1",)))
+        session.say(UserDecision("Paper", Said.FAILS, ("person:1",)))
+        assert not worked
+        rule = parse_rule("Author(x) <- author_of(person: x, paper: 3)")
+        session.say(UserDecision("Author", Said.EDITED, rules=(rule,)))
+        assert set(worked) <= {"Author"}
+        told = session.rules
+    with open_review(ProposeRequest(run=draft)) as session:
+        assert session.rules == told, "as if all had been worked out at once"
 
 
 def test_no_rule_that_derives_a_fact_which_does_not_hold_is_left_where_no_example_is(draft: Path) -> None:
