@@ -1,7 +1,8 @@
-"""Which of given facts rules derive, for many rules at once: a SELECT each, side by side in one statement.
+"""Which of given facts rules derive, for many rules at once: SELECTs side by side in one statement.
 
-A statement asks for the rows whose arguments stand in lists of what is wanted, each argument by itself; which of the
-combinations were meant is settled here.
+A SELECT asks for the rows whose arguments stand in lists of what is wanted, each argument by itself; which of the
+combinations were meant is settled here. Rules that differ only in the column of their second argument share one: most
+of a statement's time is its planning.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ruleminer.proposals.column_sql import LIST, ColumnSql
-from ruleminer.proposals.frames import Reading
+from ruleminer.proposals.frames import Reading, Spot
 from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.sql import Query
 from ruleminer.rules.values import Scalar
 
 _SELECTS = 50  # in one statement
+_SHARING = 25  # rules that share a SELECT
 
 Fact = tuple[str, ...]
 
@@ -33,52 +35,93 @@ class Wanted:
     facts: Sequence[Fact]
 
 
+Sharing = tuple[Wanted, ...]
+"""Who asks by one SELECT: all the same but for the column of the second argument."""
+
+
 @dataclass(frozen=True, slots=True)
 class FactQuestion:
     """One statement, and who asks."""
 
     sql: str
     parameters: tuple[Scalar | float, ...]
-    wanted: tuple[Wanted, ...]
+    selects: tuple[Sharing, ...]
+
+    @property
+    def wanted(self) -> tuple[Wanted, ...]:
+        """Who asks, one by one."""
+        return tuple(one for sharing in self.selects for one in sharing)
 
     def found(self, rows: Sequence[Sequence[Any]]) -> list[list[Fact]]:
         """For each who asks: the facts that are derived, with the values of the other arguments behind them."""
-        found: list[list[Fact]] = [[] for _ in self.wanted]
-        facts = [frozenset(one.facts) for one in self.wanted]
+        found: list[list[dict[Fact, None]]] = [[{} for _ in sharing] for sharing in self.selects]
+        facts = [[frozenset(one.facts) for one in sharing] for sharing in self.selects]
         for number, *cells in rows:
-            own = facts[number]
-            length = len(next(iter(own)))
-            if tuple(cells[:length]) in own:
-                found[number].append(tuple(cells[: len(self.wanted[number].reading.arguments)]))
-        return found
+            sharing = self.selects[number]
+            arguments = len(sharing[0].reading.arguments)
+            length = len(sharing[0].facts[0])
+            for place, own in enumerate(facts[number]):
+                fact = (cells[0], cells[1 + place]) if len(sharing) > 1 else tuple(cells[:arguments])
+                if fact[:length] in own:
+                    found[number][place][fact] = None
+        return [list(own) for sharing in found for own in sharing]
 
 
 def fact_questions(wanted: Sequence[Wanted], columns: ColumnSql) -> Iterator[FactQuestion]:
     """The statements that find the facts; there must be some for each rule."""
-    for start in range(0, len(wanted), _SELECTS):
-        yield _question(tuple(wanted[start : start + _SELECTS]), columns)
+    alike: dict[object, list[Wanted]] = {}
+    for number, one in enumerate(wanted):
+        alike.setdefault(_but_for_the_second(one) or number, []).append(one)
+    selects = [tuple(some[n : n + _SHARING]) for some in alike.values() for n in range(0, len(some), _SHARING)]
+    for start in range(0, len(selects), _SELECTS):
+        yield _question(tuple(selects[start : start + _SELECTS]), columns)
 
 
-def _question(wanted: tuple[Wanted, ...], columns: ColumnSql) -> FactQuestion:
-    width = max(len(one.reading.arguments) for one in wanted)
+def _but_for_the_second(one: Wanted) -> object:
+    """What a rule asks but for the column of its second argument; None if it cannot share."""
+    reading = one.reading
+    if len(reading.arguments) != 2 or len(one.facts[0]) != 2:
+        return None
+    first, second = reading.arguments
+    if not isinstance(second, Spot):
+        return None
+    filled = tuple(spot for spot in reading.filled if spot != second)  # which it is, if it is in a list
+    return reading.frame, first, filled, reading.filters, reading.constants
+
+
+def _question(selects: tuple[Sharing, ...], columns: ColumnSql) -> FactQuestion:
+    width = max(len(sharing) + len(sharing[0].reading.arguments) - 1 for sharing in selects)
     lists: dict[str, str] = {}
     constants: list[Scalar | float] = []
-    selects = []
-    for number, one in enumerate(wanted):
-        frame = one.reading.frame
-        tables, conditions, values = _source(one.reading, columns)
+    parts = []
+
+    def among(one: Wanted, place: int) -> str:
+        texts = sorted({fact[place] for fact in one.facts})
+        name = lists.setdefault(json.dumps(texts), f"{LIST}{len(lists)}")
+        return columns.among(one.reading.frame, one.reading.arguments[place], name, texts)
+
+    for number, sharing in enumerate(selects):
+        reading = sharing[0].reading
+        tables, conditions, values = _source(reading, columns)
         constants += values
-        for place, argument in enumerate(one.reading.arguments[: len(one.facts[0])]):
-            texts = sorted({fact[place] for fact in one.facts})
-            name = lists.setdefault(json.dumps(texts), f"{LIST}{len(lists)}")
-            conditions.append(columns.among(frame, argument, name, texts))
-        cells = [columns.argument(frame, argument) for argument in one.reading.arguments]
+        if len(sharing) == 1:
+            conditions += [among(sharing[0], place) for place in range(len(sharing[0].facts[0]))]
+            arguments = reading.arguments
+        else:
+            firsts = dict.fromkeys(among(one, 0) for one in sharing)
+            seconds = dict.fromkeys(among(one, 1) for one in sharing)
+            second = reading.arguments[1]
+            assert isinstance(second, Spot)
+            conditions = [one for one in conditions if one != columns.filled(second)]
+            conditions += [f"({' OR '.join(some)})" for some in (firsts, seconds)]
+            arguments = (reading.arguments[0], *(one.reading.arguments[1] for one in sharing))
+        cells = [columns.argument(reading.frame, argument) for argument in arguments]
         cells += [columns.dialect.text_of("NULL")] * (width - len(cells))
         named = ", ".join(f"{cell} AS a{place}" for place, cell in enumerate(cells))
-        selects.append(f"SELECT DISTINCT {number} AS n, {named} FROM {tables} WHERE {' AND '.join(conditions)}")
+        select = f"SELECT DISTINCT {number} AS n, {named} FROM {tables} WHERE {' AND '.join(conditions)}"
+        parts.append(f"SELECT * FROM ({select}) AS q{number}")
     relations = ", ".join(f"{name} AS {columns.dialect.value_list}" for name in lists.values())
-    parts = " UNION ALL ".join(f"SELECT * FROM ({select}) AS q{number}" for number, select in enumerate(selects))
-    return FactQuestion(f"WITH {relations} {parts}", (*lists, *constants), wanted)
+    return FactQuestion(f"WITH {relations} {' UNION ALL '.join(parts)}", (*lists, *constants), selects)
 
 
 def lone_question(query: Query, names: Sequence[str], facts: Sequence[Fact], dialect: Dialect) -> Query:

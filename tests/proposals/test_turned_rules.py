@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ruleminer.proposals.turned_rules import turned_round
-from ruleminer.rules.body import Body
+from ruleminer.proposals.turned_rules import both_ways, turned_round
 from ruleminer.rules.parser import parse_rule
 
 
 def turned(*texts: str) -> list[int]:
-    return turned_round([Body(parse_rule(text)) for text in texts])
+    return turned_round([both_ways(parse_rule(text)) for text in texts], range(len(texts)))
 
 
 def test_a_link_and_its_other_direction_are_inverses() -> None:
