@@ -40,7 +40,7 @@ from ruleminer.rules.values import Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
 from ruleminer.sources.engines.spark_files import small_tables
-from ruleminer.sources.engines.spark_session import java_problem
+from ruleminer.sources.engines.spark_session import java_problem, page_size
 from ruleminer.sources.foreign_sql import caged
 from ruleminer.structure.files import read_structure
 from tests.command_line import Run
@@ -500,6 +500,13 @@ def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
         {"b", "c"},
         {*"abc"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "page"), [({}, "1m"), ({"spark.driver.memory": "8g"}, "1m"), ({"spark.driver.memory": "64g"}, "8m")]
+)
+def test_small_statements_take_small_pages_and_a_task_may_have_all_memory(memory: dict[str, str], page: str) -> None:
+    assert page_size(memory) == page
 
 
 def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:
