@@ -223,6 +223,27 @@ def test_values_come_as_python_and_arrow_have_them(tmp_path: Path) -> None:
         )
 
 
+def test_rows_are_the_same_at_once_and_a_partition_at_a_time(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = (
+        "SELECT joined, CAST(joined AS TIMESTAMP), CAST(joined AS TIMESTAMP_NTZ), CAST(id AS DECIMAL(9, 2)), vip, "
+        "name, id / 4, named_struct('a', id, 'b', array(named_struct('c', name))), "
+        "CASE WHEN id > 3 THEN array(id, NULL) END, CASE WHEN id > 3 THEN named_struct('e', id) END, id FROM customer"
+    )
+    with open_database(spark_url(shop / "lake")) as database:
+        at_once = sorted(database.rows(sql), key=lambda row: row[-1])
+        monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.toArrow", _too_much)
+        assert sorted(database.rows(sql), key=lambda row: row[-1]) == at_once
+    assert len(at_once) == 12
+    assert at_once[2][7:10] == ((3, [("Ann 3",)]), None, None)
+    assert at_once[3][7:10] == ((4, [("Ann 4",)]), [4, None], (4,))
+
+
+def _too_much(_: Any) -> None:
+    from pyspark.errors import PySparkException
+
+    raise PySparkException("Total size of serialized results is bigger than spark.driver.maxResultSize (1024.0 MiB)")
+
+
 def test_a_folder_of_csv_is_read_as_duckdb_reads_it(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
         'id,code,name,born,seen,score,vip,empty\n1,007,"Ann ""A"", of\nX",2000-01-02,2020-01-02 03:04:05,1.5,true,\n'

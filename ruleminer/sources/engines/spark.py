@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,15 +178,15 @@ class Spark:
             frame = self._frame(sql, params)
             try:
                 batches = frame.toArrow().to_batches(ROWS_PER_FETCH)
-            except PySparkException as error:
-                if _TOO_MUCH not in str(error):
+            except (PySparkException, pa.ArrowException) as error:  # pyspark has no Arrow for some nested values
+                if isinstance(error, PySparkException) and _TOO_MUCH not in str(error):
                     raise
                 batches = None
         if batches is None:
             yield from self._partitions(frame, clock)
             return
         for batch in batches:
-            columns = [column.to_pylist() for column in batch.columns]
+            columns = [_python_values(column) for column in batch.columns]
             zoned = [at for at, one in enumerate(batch.schema) if pa.types.is_timestamp(one.type) and one.type.tz]
             for row in zip(*columns, strict=True):
                 yield _in_utc(row, zoned) if zoned else row
@@ -382,6 +382,19 @@ def _sql_type(found: DataType) -> str:
             return "json"
         case _:
             return found.simpleString()
+
+
+def _python_values(array: pa.Array) -> list[Any]:
+    """Values as pyspark gives them: of a struct a tuple, where Arrow would make a dict."""
+    if pa.types.is_struct(array.type):
+        fields = [_python_values(field) for field in array.flatten()]
+        told: list[Any] = list(zip(*fields, strict=True))
+    elif pa.types.is_list(array.type):
+        values, ends = _python_values(array.values), array.offsets.to_pylist()
+        told = [values[start:end] for start, end in pairwise(ends)]
+    else:
+        return list(array.to_pylist())
+    return [one if known else None for one, known in zip(told, array.is_valid().to_pylist(), strict=True)]
 
 
 def _in_utc(row: Sequence[Any], zoned: list[int]) -> tuple[Any, ...]:
