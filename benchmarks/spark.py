@@ -294,7 +294,10 @@ def results_of(engine: str, places: list[tuple[str, str | None, str, str, str]])
         began = time.perf_counter()
         made = everything(url, schema, Path(ontology), Path(examples), Path(out))
         (Path(out) / "everything.json").write_text(json.dumps(made), "utf-8")
-        print(f"{engine}: {Path(out).parent.name}, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        folder = Path(out).parent
+        print(f"{engine}: {folder.name}, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        if all((folder / one / "everything.json").exists() for one in _ENGINES):
+            show_equal([compared(folder.name, folder)])
 
 
 def equal(scratch: Path, size: int, domains: list[str]) -> list[dict[str, Any]]:

@@ -9,18 +9,17 @@ pass are looked at. Where two keys fit alike and no name tells which is meant, n
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
-from ruleminer.rules.lexical import family
 from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table, quote_identifier
+from ruleminer.structure.fitting import INCLUDED, Keys, span
 from ruleminer.structure.link_file import Ends, LinkWishes
 from ruleminer.structure.nothing import nothing_of, without_nothing
 from ruleminer.structure.padding import values_without_blanks
@@ -39,10 +38,8 @@ _MARGIN = 0.5  # by which the best of several keys must be better
 _NAMED = 0.8  # from which a name tells where a column leads
 _SAME = 0.8  # share of the columns that tables of one kind have in common
 _DOUBT = 1.0  # what a closer look at the values may add to a score
-_INCLUDED = 0.98  # share of a column's values that must lie in the key: real data are dirty
 _LOCAL = 50_000  # values up to which two columns are compared here, not in the database
 _KINDS = (Kind.INTEGER, Kind.TEXT)
-_WHOLE = re.compile(r"-?\d+")
 _RUN_TOGETHER = 5  # letters of a word that may be another with id behind it: grid, valid and solid are words
 _LONGEST = 60.0  # characters a text key may have, on average
 
@@ -141,9 +138,7 @@ def _discovered(
 ) -> Iterator[DiscoveredLink]:
     """All links that pass, several for a column perhaps; none for a column that has one, none that turns one round."""
     taken = {start for start, _ in known}
-    keys = [(table, table.column(name)) for table in schema.tables for name in table.keys]
-    key_places = {(table.name, column.name) for table, column in keys}
-    values = _Values(database, profile)
+    keys, values = Keys(schema, profile), _Values(database, profile)
     for table in schema.tables:
         for column in table.columns:
             is_parent = _is_parents_key(column, table, schema)
@@ -151,30 +146,34 @@ def _discovered(
             place = Place(table.name, column.name)
             if own is None or not own.filled or place in taken or not _may_be_key(column, own):
                 continue
-            for target, key in keys:
+            fitting, is_key = keys.fitting(column, own), column.name in table.keys
+            numbers_rows = (
+                bool(fitting) and is_key and column.kind is Kind.INTEGER and is_counter(span(own), own.distinct)
+            )
+            if numbers_rows and not _telling(column.name):
+                continue  # it numbers its own rows, and lies in every longer key
+            for target, key, there in fitting:
                 end = Place(target.name, key.name)
-                there = profile.column(*end)
-                filled = own if there is None or column.kind is not Kind.INTEGER else without_nothing(own, there)
+                filled = own if column.kind is not Kind.INTEGER else without_nothing(own, there)
                 if (
-                    there is None
-                    or end == place
+                    end == place
                     or (target.is_view and not table.is_view)  # a view shows what a table holds, not the other way
                     or (place, end) in wishes.forbidden
                     or (end, place) in known
-                    or not _fits(column, filled, key, there)
                 ):
                     continue
-                ends = table, column, target, key
-                is_key = place in key_places
-                shock = _surprise(column, filled, there, None, is_key)
-                score, _ = _weighed(*ends, filled, shock, there, is_key, is_parent)
+                name = _name_says(table, column, target, key, is_parent)
+                if numbers_rows and (name < _NAMED or _are_sisters(table, target)):
+                    continue
+                weighed = partial(_weighed, table, column, target, filled, there, name, is_key)
+                score, _ = weighed(_surprise(column, filled, there, None, is_key))
                 if score < ENOUGH - _DOUBT:
                     continue
                 nothing = nothing_of(own, there) if filled is not own else None
                 share = values.share(place, end, without=int(nothing is not None))
                 shock = _surprise(column, filled, there, values.beside(end, filled), is_key)
-                score, evidence = _weighed(*ends, filled, shock, there, is_key, is_parent)
-                if share >= _INCLUDED and score >= ENOUGH - _MARGIN:
+                score, evidence = weighed(shock)
+                if share >= INCLUDED and score >= ENOUGH - _MARGIN:
                     whole = "all its values" if nothing is None else f"all its values but {nothing}"
                     told = f"{whole} lie there" if share == 1.0 else f"{share:.1%} of its values lie there"
                     yield DiscoveredLink(table.name, column.name, target.name, key.name, score, (told, *evidence))
@@ -218,21 +217,6 @@ def _may_be_key(column: Column, own: ColumnProfile) -> bool:
     return column.kind in _KINDS and own.length <= _LONGEST
 
 
-def _fits(column: Column, own: ColumnProfile, key: Column, there: ColumnProfile) -> bool:
-    """Whether the column's values can lie in the key, as far as the profile tells."""
-    if family(column.kind) is not family(key.kind) or own.distinct * _INCLUDED > there.distinct:
-        return False
-    if column.kind is Kind.TEXT:
-        return 0.3 * own.length <= there.length <= 3.0 * own.length + 2.0
-    if not all(_WHOLE.fullmatch(text or "") for text in (own.low, own.high, there.low, there.high)):
-        return False  # SQLite keeps anything in a column of whole numbers
-    return _span(own)[1] <= _span(there)[1] and _span(own)[0] >= _span(there)[0]
-
-
-def _span(one: ColumnProfile) -> tuple[int, int]:
-    return int(one.low or 0), int(one.high or 0)
-
-
 def _is_parents_key(column: Column, table: Table, schema: Schema) -> bool:
     """Whether a column is called as the key of a parent, and no other table is one of parents."""
     said = set(words(column.name))
@@ -244,20 +228,14 @@ def _weighed(
     table: Table,
     column: Column,
     target: Table,
-    key: Column,
     own: ColumnProfile,
-    surprise: float,
     there: ColumnProfile,
+    name: float,
     is_key: bool,
-    is_parent: bool,
+    surprise: float,
 ) -> tuple[float, tuple[str, ...]]:
     """What speaks for a link if all values are included, as a score and in words."""
     said = set(words(column.name))
-    name = _name_evidence(table.name, column.name, target.name, key.name)
-    if table.name == target.name and not said & _WITHIN:
-        name *= 0.3  # Exam.examOf is something of an exam, not an exam
-    elif table.name == target.name and is_parent and key.name == target.own_key:
-        name = max(name, _NAMED)  # the parent's id of a post is that of a post
     use = own.distinct / max(1, there.distinct)
     weight = 1.0 if surprise > 0 else 1.0 - name  # a name that fits needs no help from the values
     score = _NAME * name + _SURPRISE * weight * max(-_GREAT, min(surprise, _GREAT)) / _GREAT + _USE * use
@@ -284,12 +262,8 @@ def _weighed(
     if words(column.name)[-1:] and words(column.name)[-1] in _RELATING:
         score += _RELATION
         evidence.append("it is named like a relation")
-    sisters = is_key and _are_sisters(table, target)
-    if is_key and (name < _NAMED or not _telling(column.name) or sisters):
-        if _telling(column.name) and _telling(column.name) == _telling(table.name):
-            score += _OWN_NAME  # payment.payment_id numbers payments, whatever else has as many
-        if column.kind is Kind.INTEGER and is_counter(_span(own), own.distinct):
-            score = 0.0  # it numbers its own rows, and lies in every longer key
+    if is_key and name < _NAMED and _telling(column.name) and _telling(column.name) == _telling(table.name):
+        score += _OWN_NAME  # payment.payment_id numbers payments, whatever else has as many
     return score, tuple(evidence)
 
 
@@ -303,6 +277,16 @@ def links_pairs(table: Table) -> bool:
     """Whether a table says nothing but which two things belong together: two columns that are a key only together."""
     whole = {column.name for column in table.columns}
     return len(whole) == 2 and any(set(key) == whole for key in (table.primary_key, *table.unique))
+
+
+def _name_says(table: Table, column: Column, target: Table, key: Column, is_parent: bool) -> float:
+    """How much a column's name says that it leads to a key, which may be that of its own table."""
+    name = _name_evidence(table.name, column.name, target.name, key.name)
+    if table.name == target.name and not set(words(column.name)) & _WITHIN:
+        return 0.3 * name  # Exam.examOf is something of an exam, not an exam
+    if table.name == target.name and is_parent and key.name == target.own_key:
+        return max(name, _NAMED)  # the parent's id of a post is that of a post
+    return name
 
 
 def _name_evidence(table: str, column: str, target: str, key: str) -> float:
@@ -327,6 +311,7 @@ def _name_evidence(table: str, column: str, target: str, key: str) -> float:
     return max(best, 0.9 * likeness(column, key)) if _telling(key) else best
 
 
+@lru_cache(maxsize=100_000)
 def _kind_named(name: str) -> frozenset[str]:
     """What a column is named as the key of: territory, of `territory_id` and `territoryid`; nothing if of nothing."""
     *before, last = words(name) or ("",)
@@ -335,6 +320,7 @@ def _kind_named(name: str) -> frozenset[str]:
     return frozenset({*before, last[:-2]}) if last.endswith("id") and len(last) > _RUN_TOGETHER else frozenset()
 
 
+@lru_cache(maxsize=100_000)
 def _telling(name: str) -> tuple[str, ...]:
     """The words that say what is meant: that it is a number or a key of something tells nothing."""
     return tuple(word for word in words(name) if word not in SAYS_LITTLE and word not in _IDENTIFYING)
@@ -349,7 +335,7 @@ def _surprise(
     """
     if column.kind is Kind.TEXT:
         return own.distinct * (2.5 if own.length >= 3.0 else 0.8)
-    return surprise(_span(own), own.distinct, _span(there), there.distinct, beside, is_key)
+    return surprise(span(own), own.distinct, span(there), there.distinct, beside, is_key)
 
 
 class _Values:
@@ -382,7 +368,7 @@ class _Values:
         keys = self._sets.get((key, False))
         if keys is None or own.low is None:
             return None
-        low, high = _span(own)
+        low, high = span(own)
         return sum(value < low for value in keys), sum(value > high for value in keys)
 
     def _bare_values(self, key: Place) -> int | None:

@@ -11,9 +11,14 @@ from ruleminer.structure.profile import ColumnProfile, Profile
 NOTHING = (0, -1)
 
 
+def may_be_nothing(own: ColumnProfile) -> bool:
+    """Whether the least number of a column may say that there is nothing, if it is below all keys."""
+    return own.span is not None and own.distinct > 2 and own.span[0] in NOTHING
+
+
 def nothing_of(own: ColumnProfile, key: ColumnProfile) -> int | None:
     """The number below all keys that stands in a column where there is nothing; None if there is none."""
-    if own.span is None or key.span is None or own.distinct < 3 or own.span[0] not in NOTHING:
+    if own.span is None or key.span is None or not may_be_nothing(own):
         return None
     return own.span[0] if own.span[0] < key.span[0] <= own.span[1] else None
 

@@ -40,7 +40,7 @@ from ruleminer.rules.values import Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
 from ruleminer.sources.engines.spark_files import small_tables
-from ruleminer.sources.engines.spark_session import java_problem
+from ruleminer.sources.engines.spark_session import java_problem, page_size
 from ruleminer.sources.foreign_sql import caged
 from ruleminer.structure.files import read_structure
 from tests.command_line import Run
@@ -221,6 +221,27 @@ def test_values_come_as_python_and_arrow_have_them(tmp_path: Path) -> None:
         assert database.arrow("SELECT * FROM t ORDER BY 1 NULLS LAST").read_all().to_pylist()[0] == dict(
             zip(names, values, strict=True)
         )
+
+
+def test_rows_are_the_same_at_once_and_a_partition_at_a_time(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = (
+        "SELECT joined, CAST(joined AS TIMESTAMP), CAST(joined AS TIMESTAMP_NTZ), CAST(id AS DECIMAL(9, 2)), vip, "
+        "name, id / 4, named_struct('a', id, 'b', array(named_struct('c', name))), "
+        "CASE WHEN id > 3 THEN array(id, NULL) END, CASE WHEN id > 3 THEN named_struct('e', id) END, id FROM customer"
+    )
+    with open_database(spark_url(shop / "lake")) as database:
+        at_once = sorted(database.rows(sql), key=lambda row: row[-1])
+        monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.toArrow", _too_much)
+        assert sorted(database.rows(sql), key=lambda row: row[-1]) == at_once
+    assert len(at_once) == 12
+    assert at_once[2][7:10] == ((3, [("Ann 3",)]), None, None)
+    assert at_once[3][7:10] == ((4, [("Ann 4",)]), [4, None], (4,))
+
+
+def _too_much(_: Any) -> None:
+    from pyspark.errors import PySparkException
+
+    raise PySparkException("Total size of serialized results is bigger than spark.driver.maxResultSize (1024.0 MiB)")
 
 
 def test_a_folder_of_csv_is_read_as_duckdb_reads_it(tmp_path: Path) -> None:
@@ -500,6 +521,13 @@ def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
         {"b", "c"},
         {*"abc"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("memory", "page"), [({}, "1m"), ({"spark.driver.memory": "8g"}, "1m"), ({"spark.driver.memory": "64g"}, "8m")]
+)
+def test_small_statements_take_small_pages_and_a_task_may_have_all_memory(memory: dict[str, str], page: str) -> None:
+    assert page_size(memory) == page
 
 
 def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:

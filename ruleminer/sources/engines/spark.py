@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ _SETTINGS = {  # of our own session: values are read as texts, and names are quo
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
 KEPT = 2 * 10**9
+_TOO_MUCH = "spark.driver.maxResultSize"
 _WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
 _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
 
@@ -169,12 +170,32 @@ class Spark:
         return tables, unreadable
 
     def rows(self, sql: str, params: Parameters) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query, a partition at a time."""
-        from pyspark.sql.types import TimestampType
+        """The rows of a query: at once, as Arrow, or where Spark finds that too much a partition at a time."""
+        from pyspark.errors import PySparkException
 
         clock = Clock(self._timeout)
         with self._guarded(clock):
             frame = self._frame(sql, params)
+            try:
+                batches = frame.toArrow().to_batches(ROWS_PER_FETCH)
+            except (PySparkException, pa.ArrowException) as error:  # pyspark has no Arrow for some nested values
+                if isinstance(error, PySparkException) and _TOO_MUCH not in str(error):
+                    raise
+                batches = None
+        if batches is None:
+            yield from self._partitions(frame, clock)
+            return
+        for batch in batches:
+            columns = [_python_values(column) for column in batch.columns]
+            zoned = [at for at, one in enumerate(batch.schema) if pa.types.is_timestamp(one.type) and one.type.tz]
+            for row in zip(*columns, strict=True):
+                yield _in_utc(row, zoned) if zoned else row
+
+    def _partitions(self, frame: DataFrame, clock: Clock) -> Iterator[tuple[Any, ...]]:
+        """The rows of each partition in turn. Spark runs a job for each, and forgets none until it ends."""
+        from pyspark.sql.types import TimestampType
+
+        with self._guarded(clock):
             zoned = [at for at, one in enumerate(frame.schema.fields) if isinstance(one.dataType, TimestampType)]
             found = iter(frame.toLocalIterator())
         while True:
@@ -262,7 +283,8 @@ class Spark:
             name: option_text(value) or "" for name, value in self._url.query.items() if name.startswith("spark.sql.")
         }
         for name, value in {**own, **_SETTINGS}.items():
-            session.conf.set(name, value)
+            if session.conf.get(name, None) != value:  # what a Java process was started with cannot be set again
+                session.conf.set(name, value)
         kept = small_tables({name: files for name, (_, files) in self._views.items()}, KEPT if self._keeps else -1)
         self._kept = []
         for name, (kind, files) in self._views.items():
@@ -362,7 +384,20 @@ def _sql_type(found: DataType) -> str:
             return found.simpleString()
 
 
-def _in_utc(row: tuple[Any, ...], zoned: list[int]) -> tuple[Any, ...]:
+def _python_values(array: pa.Array) -> list[Any]:
+    """Values as pyspark gives them: of a struct a tuple, where Arrow would make a dict."""
+    if pa.types.is_struct(array.type):
+        fields = [_python_values(field) for field in array.flatten()]
+        told: list[Any] = list(zip(*fields, strict=True))
+    elif pa.types.is_list(array.type):
+        values, ends = _python_values(array.values), array.offsets.to_pylist()
+        told = [values[start:end] for start, end in pairwise(ends)]
+    else:
+        return list(array.to_pylist())
+    return [one if known else None for one, known in zip(told, array.is_valid().to_pylist(), strict=True)]
+
+
+def _in_utc(row: Sequence[Any], zoned: list[int]) -> tuple[Any, ...]:
     """pyspark makes times of the zone that this machine is in."""
     values = list(row)
     for at in zoned:

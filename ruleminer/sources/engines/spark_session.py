@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import re
 import shutil
@@ -27,8 +28,14 @@ OPTIONS = ("master", "schema", "format", "keep")
 _STARTED = {  # what a Java process is started with
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    "spark.sql.ui.retainedExecutions": "1",  # of an interface that is not there
+    "spark.ui.retainedJobs": "10",
+    "spark.ui.retainedStages": "10",
+    "spark.ui.retainedTasks": "100",
 }
 _LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
+_PAGES = 2**13  # that a task may have
 _OLDEST_JAVA = 17
 _starting = threading.Lock()
 
@@ -49,7 +56,7 @@ def started(url: URL) -> SparkSession:
         if master.startswith("local"):  # functions of ours run in this Python, wherever the PATH leads
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = session_of.builder.master(master).appName("ruleminer")
-        local = _LOCAL if master.startswith("local") else {}
+        local = {**_LOCAL, "spark.buffer.pageSize": page_size(own)} if master.startswith("local") else {}
         nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
         for name, value in {**_STARTED, **nowhere, **local, **own}.items():
             builder = builder.config(name, value)
@@ -58,6 +65,17 @@ def started(url: URL) -> SparkSession:
         # What tasks tell comes in by a server of pyspark's, which prints a stack trace when the Java process is gone.
         session.sparkContext._accumulatorServer.handle_error = lambda *lost: None  # type: ignore[method-assign]
         return session
+
+
+def page_size(options: Mapping[str, str]) -> str:
+    """The pages in which tasks of a local session get memory: the smallest that let one task have all there is.
+
+    Each broadcast and each aggregate takes a page, however few its rows; of Spark's own size, up to 64 MB, those of a
+    few hundred small statements keep Java busy with garbage.
+    """
+    told = _SIZE.fullmatch(options.get("spark.driver.memory", ""))
+    megabytes = int(told[1]) * 1024 ** ("kmgt".index(told[2].lower() or "m") - 1) if told else 1024
+    return f"{max(1, math.ceil(megabytes / _PAGES))}m"
 
 
 def _refuse_changes(session: SparkSession, wanted: Mapping[str, str | None]) -> None:
