@@ -193,8 +193,8 @@ def _answered(session: ReviewSession, question: Question, ask: Ask, say: Say) ->
             changes = answer
         else:
             what = "can you name one" if question.is_open else "which of these" if question.is_choice else "yes or no"
-            instead = f"; if a thing is called so, write = {word}" if question.is_open and word else ""
-            say(f"   {word!r} is no answer to {what}{instead}: {HELP}")
+            instead = f"; if a thing is called so, write = {typed.strip()}" if question.is_open and word else ""
+            say(f"   {typed.strip()!r} is no answer to {what}{instead}: {HELP}")
             continue
         for change in changes:
             say(f"   {told_change(change)}")
@@ -236,12 +236,15 @@ def file_answers(path: Path) -> Ask:
     known = {"y", "n", "?", "0", "a", "r", "-", "u", "q", *map(str, range(1, 10))}
     answers = []
     for number, line in enumerate(lines, start=1):
-        word = line.partition("#")[0].strip().lower()
+        typed = line.partition("#")[0].strip()
+        word = typed.lower()
         if line.lstrip().startswith(("=", "/")):  # a fact may hold anything, and so may the name of a term
             word = line.strip()
+        elif word not in known and set(",:") & set(word):  # as it may be typed where a fact is asked for
+            word = f"= {line.strip()}"
         elif word and word not in known:
             known_words = "y, n, ?, 0–9, = FACT, / TERM, a, r, -, u and q"
-            raise InputError(f"{path}, line {number}: an answer is one of {known_words}, not {word!r}")
+            raise InputError(f"{path}, line {number}: an answer is one of {known_words}, not {typed!r}")
         if word:
             answers.append(word)
     left = iter(answers)

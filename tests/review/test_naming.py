@@ -280,6 +280,15 @@ def test_an_answer_to_another_question_names_no_fact(
     assert line.fact == ("kiln:4",)
 
 
+def test_a_file_of_answers_takes_a_fact_as_it_is_typed(tmp_path: Path) -> None:
+    (tmp_path / "answers.txt").write_text("kiln:4, Big one\n= AC/DC\nY  # yes\n")
+    ask = file_answers(tmp_path / "answers.txt")
+    assert [ask(""), ask(""), ask(""), ask("")] == ["= kiln:4, Big one", "= AC/DC", "y", None]
+    (tmp_path / "wrong.txt").write_text("Perhaps\n")
+    with pytest.raises(InputError, match=r"line 1: an answer is one of .* not 'Perhaps'"):
+        file_answers(tmp_path / "wrong.txt")
+
+
 def test_a_line_of_a_fact_that_was_named_is_read_again(session: ReviewSession) -> None:
     session.say(UserDecision("Zorgle", Said.HOLDS, ("kiln:4",), about=NAMED), UserDecision("Pot", Said.NONE_KNOWN))
     again = read_decisions(session.run.decisions)
