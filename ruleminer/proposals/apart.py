@@ -159,7 +159,8 @@ class _Classes:
             narrower = [
                 i
                 for i in narrower
-                if not rules[i].exclusions or avoids_by_chance(rules[i], examples, structure) <= _CHANCE
+                if set(rules[i].exclusions) <= {*self.rules[name].exclusions}
+                or avoids_by_chance(rules[i], examples, denied, structure) <= _CHANCE
             ]
         if anew is not None and not self._are_disjoint(name, group):
             codes = {code for other in group for code in codes_of(self.rules[other])}
@@ -207,9 +208,9 @@ class _Classes:
                 return f"its examples share {conditions[0]}: if only such are meant, say so by a counter-example"
             if conditions and not one.priors[place].conditions and covered >= max(2, MOSTLY * examples):
                 value = rule.constants[0][1].value
-                other = "/".join(pool.positives[int(pool.covers[place].argmin())])
+                lacking = [f"{name}({'/'.join(pool.positives[i])})" for i in np.flatnonzero(~pool.covers[place])]
                 share = f"{covered} of its {examples} examples share {value}, {conditions[0]}, which is called like it"
-                return f"{share}: if only such are meant, take {name}({other}) out"
+                return f"{share}: if only such are meant, take {' and '.join(lacking[:3])} out"
         return ""
 
     def doubt(self, name: str, narrower: Measured) -> str:

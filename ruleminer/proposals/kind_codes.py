@@ -56,16 +56,21 @@ class Chooser:
         return looked_at * float((shares**self.examples * (1.0 - shares) ** self.denied).sum())
 
 
-def avoids_by_chance(rule: Rule, examples: int, structure: Structure) -> float:
-    """How likely so many examples avoid the values of a code that a rule leaves out, of all codes of its table."""
+def avoids_by_chance(rule: Rule, examples: int, denied: int, structure: Structure) -> float:
+    """How likely so many examples avoid the values that a rule leaves out, and all that are denied have them.
+
+    Of those that are denied each value takes one, from which it is known; any code of the table would do.
+    """
     left_out = 0.0
     for position, constant in rule.excluded:
         profile = structure.profile.column(*position.place)
         left_out += (
             profile.frequency(lexical_form(constant.value)) / profile.filled if profile and profile.filled else 0.0
         )
+    left_out = min(1.0, left_out)
     codes = max((len(structure.kinds(position.place.table)) for position, _ in rule.excluded), default=0)
-    return max(1, codes) * (1.0 - min(1.0, left_out)) ** examples
+    by_chance = (1.0 - left_out) ** examples * left_out ** max(0, denied - len(rule.exclusions))
+    return max(1, codes) * by_chance
 
 
 def is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:

@@ -27,6 +27,7 @@ from ruleminer.proposals.shapes import conditions_of_shapes
 from ruleminer.rules.body import Body
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.nothing import links_to_nothing
 from ruleminer.structure.structure import Structure
 
 MOST_RULES = 100  # of a predicate that are asked of the database; more only costs time
@@ -72,7 +73,8 @@ class Measure:
         self.rows = sum(table.rows or 0 for table in schema.tables)
         self._distinct: dict[Place, int] = {}
         self._priors: dict[tuple[str, Body], Prior] = {}
-        self.prior_of = PriorOf(ontology, schema, self._distinct)
+        nothing = links_to_nothing(schema, structure.profile) if structure else {}
+        self.prior_of = PriorOf(ontology, schema, self._distinct, nothing)
 
     def measured(self, pool: Pool, written: Sequence[Rule] = ()) -> Measured | None:
         """The pool with the most promising rules and all that ranking asks of them; None if no rule can be run.

@@ -11,7 +11,7 @@ leave out, however few the examples are: there is no such thing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +20,8 @@ from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
-from ruleminer.rules.values import Rule
-from ruleminer.structure.nothing import nothing_at
+from ruleminer.rules.values import Place, Rule
+from ruleminer.structure.nothing import links_to_nothing
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
@@ -32,10 +32,13 @@ _EXPECTED_OF_NONE = 1.0  # … and with one that stands for no value wherever it
 
 def without_placeholders(measured: Sequence[Measured], structure: Structure, weights: PriorWeights) -> list[list[Rule]]:
     """For each pool: its best rules, each without a frequent value that no example has."""
-    return [list(dict.fromkeys(_narrower(one, structure, weights))) for one in measured]
+    nothing = links_to_nothing(structure.schema, structure.profile)
+    return [list(dict.fromkeys(_narrower(one, structure, weights, nothing))) for one in measured]
 
 
-def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -> Iterator[Rule]:
+def _narrower(
+    measured: Measured, structure: Structure, weights: PriorWeights, nothing: Mapping[Place, int]
+) -> Iterator[Rule]:
     pool = measured.pool
     for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
         rule = pool.rules[base]
@@ -47,10 +50,9 @@ def _narrower(measured: Measured, structure: Structure, weights: PriorWeights) -
             for variable in dict.fromkeys(rule.variables_of(argument)):
                 place = positions[variable][0].place
                 profile = structure.profile.column(*place)
-                nothing = nothing_at(place, structure.schema, structure.profile)
                 key = structure.profile.column(*space.key) if (space := structure.space(place)) else None
                 frequent = suspects(profile, len(derived), key) if profile and len(pool.positives) >= _EXPECTED else ()
-                for text in frequent if nothing is None else (nothing,):
+                for text in (str(nothing[place]),) if place in nothing else frequent:
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
                     spelt = rule.definition_of(argument) is not None
                     shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)

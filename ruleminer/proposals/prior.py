@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, PropertyKind, local_name
 from ruleminer.proposals.fixed_text import Named
@@ -21,13 +22,12 @@ from ruleminer.rules.mapping import is_absolute
 from ruleminer.rules.transformations import TRANSFORMATIONS
 from ruleminer.rules.values import Atom, Concat, Constant, Empty, Place, Rule, Transformed, Variable
 from ruleminer.sources.schema import Column, Schema, Table
-from ruleminer.structure.nothing import NOTHING
 from ruleminer.structure.words import NameIndex, best_likeness, words
 
 UNLINKED = 1.5  # nats for a join that no foreign key explains
 RESTRICTED = 4.0  # nats for those rows of a table that a link leads to, or that fill a column: mostly all are meant
 REFLEXIVE = 8.0  # nats for a thing that is related to itself: numbers alone make one of any two tables
-SHARED = 2.0  # nats for a class in a table that has its key from another, if it is called no more like it: a part
+SHARED = 2.0  # nats for a class in a table of parts: it has its key from another, and is called after that
 _CALLED_FOR = 0.8  # likeness of a term to a column or value, from which its name calls for a condition on it
 _CHARACTERS, _NUMBERS = 16, 8  # how many a parameter of a transformation is chosen from
 VIEWED = 2.0  # nats for a table that is a view: what it shows lies in the tables behind it, and more
@@ -67,8 +67,15 @@ class Prior:
 class PriorOf:
     """Priors of rules about one ontology and schema."""
 
-    def __init__(self, ontology: Ontology, schema: Schema, distinct: Mapping[Place, int]) -> None:
-        self.ontology, self.schema, self.distinct = ontology, schema, distinct
+    def __init__(
+        self,
+        ontology: Ontology,
+        schema: Schema,
+        distinct: Mapping[Place, int],
+        nothing: Mapping[Place, int] = MappingProxyType({}),
+    ) -> None:
+        """`nothing` tells what links say where they lead to nothing."""
+        self.ontology, self.schema, self.distinct, self.nothing = ontology, schema, distinct, nothing
         self._tables = math.log(max(2, sum(1 for table in schema.tables if table.rows != 0)))
         self._keys, self._links = schema.keys, dict(schema.links)
         self._leads = {start: end.table for start, end in self._links.items() if start not in self._keys}
@@ -192,7 +199,7 @@ class PriorOf:
 
     def _leads_to_nothing(self, place: Place, constant: Constant) -> bool:
         """Whether a value is what a link says where it leads to nothing."""
-        return place in self._links and constant.value in NOTHING
+        return place in self.nothing and lexical_form(constant.value) == str(self.nothing[place])
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
         """How many columns must be filled, though they tell nothing and no name calls for them."""
@@ -208,16 +215,17 @@ class PriorOf:
         return not any(place in self._keys and place in self._links for place in rule.places_of(rule.arguments[0]))
 
     def _is_of_a_part(self, term: OntologyTerm, rule: Rule) -> bool:
-        """Whether a class gets the rows of a table whose key leads to another's, as `rating(film: x)` does: those films
-        that were rated.
+        """Whether a class gets the rows of a table whose key leads to another's, which it is called after, as
+        `film_rating(film: x)` does: those films that were rated. A sub-class has a name of its own.
         """
         if not isinstance(term, OntologyClass) or len(rule.body) != 1 or rule.definition_of(rule.arguments[0]):
             return False
         [place] = rule.places_of(rule.arguments[0])[:1]
         if place not in self._keys or place not in self._links:
             return False
-        own, other = (best_likeness(self._titles_of(term), {name}) for name in (place.table, self._links[place].table))
-        return own <= other and own < _CALLED_FOR
+        own, other = place.table, self._links[place].table
+        fit, other_fit = (best_likeness(self._titles_of(term), {name}) for name in (own, other))
+        return fit <= other_fit and fit < _CALLED_FOR and not {*words(own)}.isdisjoint(words(other))
 
     def _restricted(self, term: OntologyTerm, rule: Rule) -> bool:
         """Whether a rule takes, of a table's rows, those that some link leads to, and no name calls for that.

@@ -29,13 +29,14 @@ _LONGEST = 40.0  # characters a text key may have, on average
 _LEAST_ROWS = 3  # fewer differ by chance
 _LEAST_NUMBERED = 20  # the same of a column of a declared key
 _ALIKE = 0.8  # likeness of a number's name to its table's
-_PARTS = 8  # columns among which the parts of a compound key are looked for
+_PARTS = 6  # columns of most values among which the parts of a compound key are looked for, and those that look most so
+_LATE = 0.4  # nats that the last of a table's columns must make up for
 _SURPRISED = 10.0  # nats; more surprise makes no better key
 _MORE_PARTS = 3.0  # nats that a third column must be worth
 _KEY_WORDS = frozenset(
     ("id", "key", "pk", "code", "cd", "no", "nr", "num", "number", "nummer", "seq", "line", "pos", "position")
 )
-_KEY_ENDS = ("id", "key", "code", "no", "nr", "num", "number")  # of names that are written in one
+_KEY_ENDS = ("key", "code", "nr", "num", "number")  # of names that are written in one
 _SHORT = 12.0  # characters that texts in keys mostly have
 _LOOKED_AT = 10_000  # rows in which most combinations repeat already
 _COUNTED = 4  # combinations that are then counted in the whole table
@@ -143,9 +144,11 @@ def _choices(table: Table, profile: TableProfile) -> list[tuple[str, ...]]:
         and (one := profile.columns.get(column.name)) is not None
         and one.filled == profile.rows
         and one.distinct > 1
-        and not _is_prose(one)
+        and one.length <= _LONGEST
     }
-    chosen = sorted(usable, key=lambda name: (-usable[name][1], -usable[name][0].distinct))[:_PARTS]
+    by_looks = sorted(usable, key=lambda name: (-usable[name][1], -usable[name][0].distinct))
+    by_values = sorted(usable, key=lambda name: -usable[name][0].distinct)
+    chosen = {*by_looks[:_PARTS], *by_values[:_PARTS]}
     order = [name for name in usable if name in chosen]
     worth: dict[tuple[str, ...], float] = {}
     for size in (2, 3):
@@ -162,23 +165,19 @@ def _looks_like_part(table: Table, column: Column, one: ColumnProfile) -> float:
     """What speaks for a column as a part of a key, in nats: its name, a number that counts, a short text, its place."""
     last = (words(column.name) or ("",))[-1]
     named = 1.5 if last in _KEY_WORDS or last.endswith(_KEY_ENDS) else 0.0
-    place = -0.05 * table.columns.index(column)
+    late = _LATE * table.columns.index(column) / len(table.columns)
     if column.kind is Kind.INTEGER:
-        counts = one.span is not None and is_counter(one.span, one.distinct)
-        return named + place + (0.5 if counts else 0.0 if named else -1.0)  # a measure, then
-    return named + place - (0.5 if one.length > _SHORT else 0.0)
-
-
-def _is_prose(one: ColumnProfile) -> bool:
-    """Whether a column holds long texts, or several words in each."""
-    return one.length > _LONGEST or (one.length > _SHORT and " " in (one.low or "") and " " in (one.high or ""))
+        counts = one.span is not None and one.distinct > 2 and is_counter(one.span, one.distinct)
+        return named - late + (0.5 if counts else 0.0 if named else -1.0)  # a measure or a flag, then
+    return named - late - (1.5 if one.length > 2 * _SHORT else 0.5 if one.length > _SHORT else 0.0)
 
 
 def _meeting(one: ColumnProfile) -> float:
     """How likely two rows have the same value."""
     known = [rows for _, rows in (*one.common, *one.frequent)]
     left, rest = one.distinct - len(known), one.filled - sum(known)
-    return (sum(rows**2 for rows in known) + (rest**2 / left if left > 0 else 0.0)) / max(1, one.filled) ** 2
+    pairs = sum(rows * (rows - 1) for rows in known) + (rest * (rest / left - 1) if left > 0 else 0.0)
+    return pairs / max(1, one.filled * (one.filled - 1))
 
 
 def _without_repeats(choices: list[tuple[str, ...]], table: Table, database: Database) -> list[tuple[str, ...]]:

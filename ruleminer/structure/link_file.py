@@ -51,13 +51,13 @@ def read_links(path: Path, schema: Schema) -> LinkWishes:
 
 def _place(text: str, schema: Schema, where: str) -> Place:
     """`table.column`, where both may hold dots."""
-    if text.endswith(")") and ".(" in text:
-        raise InputError(
-            f"{where}: a link of several columns counts where the database declares it, and cannot be told yet"
-        )
     for cut in range(1, len(text)):
         if text[cut] == ".":
             table, column = text[:cut].strip('" '), text[cut + 1 :].strip('" ')
             if table in schema and any(one.name == column for one in schema.table(table).columns):
                 return Place(table, column)
+    if text.endswith(")") and ".(" in text:
+        raise InputError(
+            f"{where}: a link of several columns counts where the database declares it, and cannot be told yet"
+        )
     raise InputError(f"{where}: the database has no column {text}; `ruleminer inspect` shows those it has")

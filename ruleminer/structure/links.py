@@ -154,24 +154,25 @@ def _discovered(
                 continue  # it numbers its own rows, and lies in every longer key
             for target, key, there in fitting:
                 end = Place(target.name, key.name)
-                filled = own if column.kind is not Kind.INTEGER else without_nothing(own, there)
+                leading = own if column.kind is not Kind.INTEGER else without_nothing(own, there)
                 if (
                     end == place
                     or (target.is_view and not table.is_view)  # a view shows what a table holds, not the other way
                     or (place, end) in wishes.forbidden
                     or (end, place) in known
+                    or (column.kind is Kind.INTEGER and span(leading)[0] < span(there)[0])  # it counts from 0 on
                 ):
                     continue
                 name = _name_says(table, column, target, key, is_parent)
-                if numbers_rows and (name < _NAMED or _are_sisters(table, target)):
+                if numbers_rows and (name < _NAMED or _are_sisters(column, table, target)):
                     continue
-                weighed = partial(_weighed, table, column, target, filled, there, name, is_key)
-                score, _ = weighed(_surprise(column, filled, there, None, is_key))
+                weighed = partial(_weighed, table, column, target, leading, there, name, is_key)
+                score, _ = weighed(_surprise(column, leading, there, None, is_key))
                 if score < ENOUGH - _DOUBT:
                     continue
-                nothing = nothing_of(own, there) if filled is not own else None
+                nothing = nothing_of(own, there) if leading is not own else None
                 share = values.share(place, end, without=int(nothing is not None))
-                shock = _surprise(column, filled, there, values.beside(end, filled), is_key)
+                shock = _surprise(column, leading, there, values.beside(end, leading), is_key)
                 score, evidence = weighed(shock)
                 if share >= INCLUDED and score >= ENOUGH - _MARGIN:
                     whole = "all its values" if nothing is None else f"all its values but {nothing}"
@@ -267,10 +268,15 @@ def _weighed(
     return score, tuple(evidence)
 
 
-def _are_sisters(table: Table, other: Table) -> bool:
-    """Whether two tables have the same columns, as one for each year has: each numbers rows of its own."""
-    ours, theirs = ({column.name.casefold() for column in one.columns} for one in (table, other))
-    return table.name != other.name and len(ours) > 2 and len(ours & theirs) >= _SAME * max(len(ours), len(theirs))
+def _are_sisters(column: Column, table: Table, other: Table) -> bool:
+    """Whether two tables have the same columns, as one for each year has: each numbers rows of its own.
+
+    A column that is called more like the other table than like its own leads there all the same.
+    """
+    ours, theirs = ({one.name.casefold() for one in some.columns} for some in (table, other))
+    alike = len(ours) > 2 and len(ours & theirs) >= _SAME * max(len(ours), len(theirs))
+    called = " ".join(_telling(column.name))
+    return alike and table.name != other.name and likeness(called, other.name) <= likeness(called, table.name)
 
 
 def links_pairs(table: Table) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ruleminer.rules.values import Place
+from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.schema import Schema
 from ruleminer.structure.profile import ColumnProfile, Profile
 
 NOTHING = (0, -1)
+_COUNTS = 0.9  # share of a stretch of numbers that a count fills
+_FEW = 0.5  # share of the keys below which a count ends
 
 
 def may_be_nothing(own: ColumnProfile) -> bool:
@@ -17,10 +19,15 @@ def may_be_nothing(own: ColumnProfile) -> bool:
 
 
 def nothing_of(own: ColumnProfile, key: ColumnProfile) -> int | None:
-    """The number below all keys that stands in a column where there is nothing; None if there is none."""
+    """The number below all keys that stands in a column where there is nothing; None if there is none.
+
+    A column that goes on from 0 without a hole and ends among the first of many keys counts something: none of it, too.
+    """
     if own.span is None or key.span is None or not may_be_nothing(own):
         return None
-    return own.span[0] if own.span[0] < key.span[0] <= own.span[1] else None
+    (least, most), first = own.span, key.span[0]
+    counts = own.distinct - 1 >= _COUNTS * (most - first + 1) and own.distinct - 1 < _FEW * key.distinct
+    return least if least < first <= most and not counts else None
 
 
 def without_nothing(own: ColumnProfile, key: ColumnProfile) -> ColumnProfile:
@@ -33,9 +40,13 @@ def without_nothing(own: ColumnProfile, key: ColumnProfile) -> ColumnProfile:
     return replace(own, low=str(least), distinct=own.distinct - 1, filled=max(own.distinct - 1, own.filled - rows))
 
 
-def nothing_at(place: Place, schema: Schema, profile: Profile) -> str | None:
-    """The value of a link that leads to nothing, as its lexical form."""
-    end = next((link.end for link in schema.table(place.table).links if link.start == place), None)
-    own, key = profile.column(*place), profile.column(*end) if end is not None else None
-    nothing = nothing_of(own, key) if own is not None and key is not None else None
-    return None if nothing is None else str(nothing)
+def links_to_nothing(schema: Schema, profile: Profile) -> dict[Place, int]:
+    """The links that may lead to nothing, and what they say then."""
+    found: dict[Place, int] = {}
+    for start, end in schema.links:
+        own, key = profile.column(*start), profile.column(*end)
+        if own is None or key is None or schema.type_of(*start).kind not in (Kind.INTEGER, Kind.DECIMAL):
+            continue
+        if (nothing := nothing_of(own, key)) is not None:
+            found[start] = nothing
+    return found

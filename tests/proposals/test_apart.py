@@ -244,3 +244,21 @@ def test_that_few_examples_avoid_some_values_tells_no_kind(tmp_path: Path) -> No
     rules, notes = proposed(url, tmp_path / "run", facts, more=":Keeper owl:disjointWith :Digger .")
     assert rules == {"Keeper": ["party(id: x)"], "Digger": ["party(id: x)"]}
     assert "Keeper gets the same things as Digger, and no code tells their examples apart: give more" in notes
+
+
+def test_what_all_of_a_disjoint_kind_have_is_left_out_of_the_other(tmp_path: Path) -> None:
+    """Seven that are cancelled and seven that are not: that is no accident, though hardly any are."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE party AS SELECT i::INTEGER AS id, "
+            "CASE WHEN i % 10 = 0 THEN 'X' ELSE chr(65 + (i % 3)::INTEGER) END AS status FROM range(101, 301) r(i)"
+        )
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+    facts = [("Keeper", 110 + 10 * n) for n in range(7)] + [("Digger", 112 + 7 * n) for n in (0, 1, 2, 3, 5, 6, 7)]
+    facts = [(kind, n) for kind, n in facts if kind == "Keeper" or n % 10]
+    url = f"duckdb:///{tmp_path / 'party.duckdb'}"
+    rules, _ = proposed(url, tmp_path / "run", facts, more=":Keeper owl:disjointWith :Digger .")
+    assert rules == {
+        "Keeper": ['party(id: x, status: "X")'],
+        "Digger": ['party(id: x, status: c1), c1 <> "X"'],
+    }

@@ -109,3 +109,24 @@ def test_the_least_and_the_greatest_of_a_link_are_things_if_the_key_holds_them()
     assert list(suspects(column(-1, 4_990), 20, key)) == ["-1"]
     assert list(suspects(column(2, 99_999), 20, key)) == ["99999"]
     assert list(suspects(column(2, 4_990, 5_000, 4_900), 20, None)) == [], "none of them can be frequent"
+
+
+def test_what_leads_to_nothing_is_left_out_from_the_first_example_on(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "forum.duckdb") as made:
+        made.execute("CREATE TABLE category AS SELECT i::INTEGER AS id, 'c' || i AS name FROM range(1, 15) r(i)")
+        made.execute(
+            "CREATE TABLE forum AS SELECT i::INTEGER AS id, "
+            "(CASE WHEN i % 5 = 0 THEN 0 ELSE 1 + i % 14 END)::INTEGER AS category FROM range(1, 201) r(i)"
+        )
+    (tmp_path / "o.ttl").write_text(
+        "@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
+        ":inCategory a owl:ObjectProperty .",
+        "utf-8",
+    )
+    facts = {"predicate": ["inCategory"] * 2, "arg1": ["forum:1", "forum:2"], "arg2": ["category:2", "category:3"]}
+    api.extract(f"duckdb:///{tmp_path / 'forum.duckdb'}", tmp_path / "o.ttl", facts, tmp_path / "run")
+    [proposal] = [one for one in api.propose(tmp_path / "run").proposals.proposals if one.positives]
+    assert [rule_text(rule) for rule in proposal.proposed_rules] == [
+        "inCategory(x, y) <- forum(id: x, category: y), y <> 0"
+    ]
+    assert proposal.derives == 160

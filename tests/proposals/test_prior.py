@@ -21,7 +21,7 @@ from ruleminer.proposals.prior import (
     constant_places,
 )
 from ruleminer.rules.parser import parse_rule
-from ruleminer.rules.values import Scalar
+from ruleminer.rules.values import Place, Scalar
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table
 
 W = "http://world#"
@@ -170,13 +170,27 @@ def test_a_thing_in_itself_pays_however_many_examples_there_are_and_a_key_that_i
     assert length(prior_of, "wrote(x, x) <- Person(id: x)") == pytest.approx(plain + REFLEXIVE)
     assert length(prior_of, "title(x, x) <- Person(id: x)") == pytest.approx(plain)
     sub_table = length(prior_of, "Author(x) <- Chair(id: x)")
-    assert length(prior_of, "wrote(x, x) <- Chair(id: x)") == pytest.approx(sub_table - SHARED)
+    assert length(prior_of, "wrote(x, x) <- Chair(id: x)") == pytest.approx(sub_table)
 
 
-def test_a_class_pays_for_a_table_that_has_its_key_from_another_unless_it_is_called_so(prior_of: PriorOf) -> None:
-    part, whole = (length(prior_of, f"Author(x) <- {table}(id: x)") for table in ("Chair", "Person"))
-    assert part == pytest.approx(whole + SHARED)
-    assert length(prior_of, "Person(x) <- Person(id: x)") == pytest.approx(whole)
+def test_a_class_pays_for_a_table_of_parts_that_is_called_after_what_it_has_its_key_from() -> None:
+    part = table("Person_photo", "id:integer", links=(ForeignKey(("id",), "Person", ("id",)),))
+    prior_of = PriorOf(ONTOLOGY, Schema(None, (*SCHEMA.tables, part)), DISTINCT)
+    photo, chair, person = (
+        length(prior_of, f"Author(x) <- {name}(id: x)") for name in ("Person_photo", "Chair", "Person")
+    )
+    assert photo == pytest.approx(person + SHARED)
+    assert chair == pytest.approx(person)  # a kind of person, with a name of its own
+
+
+def test_what_a_link_says_where_it_leads_to_nothing_costs_nothing_to_leave_out() -> None:
+    rule, but = "wrote(x, y) <- Paper(author: x, id: y)", "wrote(x, y) <- Paper(author: x, id: y), x <> 0"
+    knows = PriorOf(ONTOLOGY, SCHEMA, DISTINCT, {Place("Paper", "author"): 0})
+    assert length(knows, but) == length(knows, rule)
+    assert knows.prior(parse_rule(but)).conditions == 0
+    unknowing = PriorOf(ONTOLOGY, SCHEMA, DISTINCT)  # a key may be 0
+    assert length(unknowing, but) > length(unknowing, rule)
+    assert unknowing.prior(parse_rule(but)).conditions == 1
 
 
 def test_names_fade_as_examples_come_in() -> None:

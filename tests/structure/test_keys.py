@@ -184,3 +184,32 @@ def test_a_day_is_rather_in_a_key_than_a_measure(tmp_path: Path) -> None:
            DATE '1990-01-01' + CAST(i * 331 % 7001 AS INTEGER) AS since FROM range(3000) r(i)
     """
     assert found_keys(database_of(tmp_path, pay)) == {"pay": ("person", "since")}
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"),
+    [
+        (
+            "1 + i // 20 AS order_nr, 1 + i % 20 AS place, 'r' || hash(i) % 40000 AS remark",
+            ("order_nr", "place"),
+        ),
+        (
+            "DATE '2020-01-01' + CAST(i % 25 AS INTEGER) AS day, 1 + i // 25 AS person, hash(i) % 90000 AS paid",
+            ("day", "person"),
+        ),
+        (
+            ", ".join(f"i % {2 + n % 2} AS flag{n}" for n in range(60))
+            + ", 1 + i // 30 AS patient, 1 + i % 30 AS visit",
+            ("patient", "visit"),
+        ),
+        (
+            ", ".join(f"'text ' || i % {5 + n} AS t{n}" for n in range(12)) + ", i // 30 AS patient, i % 30 AS visit",
+            ("patient", "visit"),
+        ),
+    ],
+    ids=["a remark hardly repeats", "nor an amount", "behind many flags", "behind many codes"],
+)
+def test_what_hardly_repeats_is_no_part_of_a_key_and_a_key_may_stand_late(
+    columns: str, key: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert key_of(tmp_path, columns, rows=3000) == key

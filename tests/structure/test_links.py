@@ -313,3 +313,25 @@ def test_of_two_numbers_that_no_key_is_none_stands_for_nothing(tmp_path: Path) -
         "INSERT INTO forum SELECT i, i % 16 FROM range(1, 201) r(i)",
     )
     assert not found_links(url)
+
+
+def test_a_count_is_no_link_though_it_is_called_like_one(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE post (id BIGINT PRIMARY KEY, comments BIGINT)",
+        "INSERT INTO post SELECT i, hash(i) % 30 FROM range(1, 401) r(i)",
+        "CREATE TABLE comment (id BIGINT PRIMARY KEY, body VARCHAR)",
+        "INSERT INTO comment SELECT i, 'b' || i FROM range(1, 5001) r(i)",
+    )
+    assert not found_links(url)
+
+
+def test_a_key_that_is_called_like_another_table_with_the_same_columns_leads_there(tmp_path: Path) -> None:
+    url = database_of(
+        tmp_path,
+        "CREATE TABLE film (film_id BIGINT PRIMARY KEY, title VARCHAR, told VARCHAR)",
+        "INSERT INTO film SELECT i, 't' || i, 'd' || i FROM range(1, 401) r(i)",
+        "CREATE TABLE film_de (film_id BIGINT PRIMARY KEY, title VARCHAR, told VARCHAR)",
+        "INSERT INTO film_de SELECT i, 'u' || i, 'e' || i FROM range(1, 301) r(i)",
+    )
+    assert set(found_links(url)) == {("film_de.film_id", "film.film_id")}
