@@ -180,7 +180,7 @@ class ReviewSession:
     def state(self) -> MappingState:
         """How many terms are mapped, how surely, and of how many a question is worth asking."""
         with self.lock:
-            mapped = [name for name, one in self.decisions.items() if is_shown(one, self.request)]
+            mapped = list(self._shown)
             sure = sum(map(self.certainty, mapped)) / max(1, len(mapped))
             asked = len(self.questions.doubts(self.decisions)) + len(self._unthought())
             terms = {term.name for term in self.ontology.terms} | self.decisions.keys()
@@ -190,6 +190,17 @@ class ReviewSession:
         """The one figure that is shown of a term that is mapped, as the report and the terminal tell it."""
         decision = self.decisions[term]
         return 1.0 if decision.word else certainty_of(decision, self.pools.terms.calibration)
+
+    @property
+    def _shown(self) -> dict[str, Decision]:
+        """The decisions that count; what is drafted of a term whose own examples no rule derives does not."""
+        pools = self.pools.terms.pools
+        against = {
+            term
+            for term, one in self.decisions.items()
+            if one.drafted and term in pools and pools[term].positives and not one.measured.pool.positives
+        }
+        return {t: one for t, one in self.decisions.items() if is_shown(one, self.request) and t not in against}
 
     def _is_mapped(self, decision: Decision) -> bool:
         """Whether a term has examples, or is in the mapping without any."""
@@ -243,7 +254,7 @@ class ReviewSession:
     @property
     def rules(self) -> dict[str, tuple[str, ...]]:
         """The rules of each term that would be written into the mapping, or guessed."""
-        shown = {term: one for term, one in self.decisions.items() if is_shown(one, self.request)}
+        shown = self._shown
         return {term: tuple(map(rule_text, one.rules)) for term, one in shown.items()}
 
     def _changes(self, before: Mapping[str, tuple[str, ...]]) -> tuple[Change, ...]:

@@ -84,7 +84,8 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         lines.append(f"… {len(told.identity) - _POLICY_LINES} more lines on IRIs in the report")
     drafts = [p for p in told.proposals if p.status == "guessed" and p.confidence is not None and not p.positives]
     unsure = [p.predicate for p in drafts if p.predicate not in delivery.mapped]
-    by_names = sum(p.status == "guessed" and p.confidence is None for p in told.proposals)
+    against = sum(p.status == "guessed" and bool(p.positives) for p in told.proposals)
+    by_names = sum(p.status == "guessed" and p.confidence is None and not p.positives for p in told.proposals)
     named = f", {by_names} guessed by names and not mapped" if by_names else ""
     without = [p.predicate for p in told.proposals if p.status == "nothing"]
     drafted = len(drafts) - len(unsure)
@@ -92,6 +93,10 @@ def delivery_lines(delivery: Delivery) -> list[str]:
         f"{count['proposed']} of {len(told.proposals)} terms proposed from examples, {drafted} drafted without{named}, "
         f"{count['nothing']} without a rule{_which(without)}"
     )
+    if against:
+        lines.append(
+            f"{against} drafted otherwise than by {'its' if against == 1 else 'their'} examples, and not mapped"
+        )
     if unsure:
         lines.append(f"{len(unsure)} drafted but not sure enough for the mapping{_which(unsure)}")
     if count["proposed"] and told.calibration is None:
