@@ -30,7 +30,7 @@ Without = Callable[..., Tensor]
 """Logits of some terms without these features, or without what is said along a relation."""
 
 _TOLD = 3 * _CHANNELS  # by a relation: the most of each channel, the mean, and how much in all
-_HEARD = len(Relation) * _TOLD + len(Relation) + 6
+_HEARD = len(Relation) * _TOLD + len(Relation) + 6 + 5
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Tensors:
     turned: Tensor
     value: Tensor
     called: Tensor
+    table: Tensor  # (S,)
     same_table: Tensor  # (S, S)
     inside: Tensor
     edges: Tensor
@@ -67,6 +68,7 @@ def tensors_of(problem: Problem, said: NDArray[np.float64] | None = None) -> Ten
         torch.from_numpy(problem.turned),
         torch.from_numpy(problem.value),
         torch.from_numpy(problem.called),
+        table,
         ((table[:, None] == table[None, :]) & (table[:, None] > 0)).float(),
         torch.from_numpy(problem.inside),
         torch.from_numpy(problem.edges),
@@ -170,7 +172,8 @@ class DecisionNetwork(nn.Module):
                 told.append(self._heard_by(problem, belief, spoken, terms, most)[own])
                 rows.append(terms[own[0]] * there.shape[1] + own[1])
         found = torch.cat(told)[torch.cat(rows).argsort()]
-        return torch.cat([found, claims(problem, belief)[there.nonzero(as_tuple=True)]], -1)
+        of_all = torch.cat([claims(problem, belief), surroundings(problem, belief)], -1)
+        return torch.cat([found, of_all[there.nonzero(as_tuple=True)]], -1)
 
     def _heard_by(self, problem: Tensors, belief: Tensor, spoken: Spoken, terms: Tensor, places: int) -> Tensor:
         """What the first hypotheses of some terms hear: (terms, places, …)."""
@@ -295,6 +298,28 @@ def claims(problem: Tensors, belief: Tensor) -> Tensor:
             strongest = torch.where(by_term >= top[0], top[-1], top[0]).gather(1, wanted)
             found += [others.clamp(max=3.0) * mask, strongest * mask]
     return torch.stack(found, -1)
+
+
+def surroundings(problem: Tensors, belief: Tensor) -> Tensor:
+    """How much of the ontology is found at all, and whether anybody wants the table of a hypothesis: (T, H, 5).
+
+    Where all other terms are found this one is, too, and a table that nobody wants is what nobody else has.
+    """
+    tables = problem.table[problem.subject]
+    many = int(problem.table.max()) + 1
+    found, free = [], belief.new_zeros(())
+    for kind in (True, False):
+        own = problem.is_class == kind
+        by_term = _believed(tables, belief * own[:, None], many)
+        by_term = torch.cat([torch.zeros_like(by_term[:, :1]), by_term[:, 1:]], 1)
+        total = by_term.sum(0)
+        found.append((total[None, :] - by_term).gather(1, tables).clamp(max=3.0))
+        absent = belief[:, 0] * own
+        others = (own.sum() - own.long()).clamp(min=1)
+        found.append(((absent.sum() - absent) / others)[:, None].expand_as(tables))
+        if kind:
+            free = (1.0 - total[1:].clamp(max=1.0)).sum() / max(1, many - 1)
+    return torch.stack([*found, free.expand_as(found[0])], -1)
 
 
 def _believed(places: Tensor, belief: Tensor, size: int) -> Tensor:

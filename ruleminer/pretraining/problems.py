@@ -17,6 +17,8 @@ import numpy as np
 
 from ruleminer.learn.decision_problem import Problem
 from ruleminer.pretraining.extensions import Extensions, Facts
+from ruleminer.pretraining.habits import fill_lookups, key_values, with_lookups, with_records, with_texts
+from ruleminer.pretraining.weak_keys import with_weak_keys
 from ruleminer.problem.ontology import Property, arity, ontology_of
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.hypotheses import World, problem_of
@@ -52,20 +54,25 @@ Truth = dict[str, dict[Space | None, Facts]]
 def problems(seed: int, meaning: Meaning | None, domain: Domain | None = None) -> list[Problem]:
     """The problems of a seed: one database, of a random domain unless one is given, and some ontologies for it."""
     generator = randomness(seed, "problems")
-    domain = _by_keys(domain or random_domain(seed))
+    domain = _by_keys(domain or with_records(random_domain(seed), generator))
     population = populated(domain, generator.choice(_ROWS), seed)
     kind = generator.choices(("mixed", "plain", "restructuring", "cleaning", "renaming"), (16, 1, 1, 1, 1))[0]
     names = generator.choices(("mixed", "same", "synonym", "abbreviated", "opaque"), (10, 2, 2, 1, 1))[0]
-    layout = distorted_layout(population, kind)
+    layout, lookups = with_lookups(with_texts(distorted_layout(population, kind), generator), generator)
     naming = named(layout, kind, names, seed)
     rules = [(name, naming.rule(rule)) for name, rule in _rules(domain, layout)]
     ontology = ontology_of(ontology_graph(domain))
+    for prop, own_key in key_values(domain, layout, naming, ontology, generator):
+        ontology = replace(ontology, properties=(*ontology.properties, prop))
+        rules.append((prop.name, own_key))
     with tempfile.TemporaryDirectory(prefix="ruleminer-problem-") as folder:
         path = Path(folder) / "database.duckdb"
         connection = connect(path, Path(folder) / "spill", population)
         try:
             fill_tables(connection, layout, naming, True, lambda table: None)
+            fill_lookups(connection, lookups, naming, generator)
             _thin(connection, layout, naming, generator)
+            rules = with_weak_keys(connection, domain, layout, naming, rules, generator)
         finally:
             connection.close()
         with open_database(f"duckdb:///{path}") as database:

@@ -22,14 +22,16 @@ from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
 from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features
+from ruleminer.proposals.meanings import Meanings
 from ruleminer.proposals.relations import relations
 from ruleminer.proposals.rule_length import RuleLength
-from ruleminer.proposals.rule_names import TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
+from ruleminer.proposals.rule_names import OF_GROUP, TELLING, TELLING_PROPERTY, Group, NameTable, named_groups
 from ruleminer.proposals.structure_rules import Shapes, shapes_of
 from ruleminer.proposals.telling import Telling
 from ruleminer.proposals.turned_rules import BothWays, both_ways, turned_round
-from ruleminer.proposals.value_looks import LOOKS, looks_of
+from ruleminer.proposals.value_looks import LOOKS, looks_of, spoken_kinds
 from ruleminer.rules.body import Body
+from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.values import Kind, Place, Rule, Variable
 from ruleminer.structure.meaning import Meaning
 from ruleminer.structure.spaces import Space
@@ -50,16 +52,19 @@ _BODY = (
 _PAIR = (
     *(f"letters: {group.name.lower()}" for group in Group),
     *(f"meaning: {group.name.lower()}" for group in Group),
-    *(f"{how}: {end} {what}" for how in ("letters", "meaning") for end in ("domain", "range") for what in
+    *(f"kind: {group.name.lower()}" for group in Group),
+    *(f"{how}: {end} {what}" for how in ("letters", "meaning", "kind") for end in ("domain", "range") for what in
       ("table", "column")),
     "letters: best", "letters: behind the pool", "letters: before other terms", "meaning: best",
-    "meaning: behind the pool", "meaning: before other terms", "letters: behind its parts", "meaning: behind its parts",
+    "meaning: behind the pool", "meaning: before other terms", "kind: best", "kind: behind the pool",
+    "kind: before other terms", "letters: behind its parts", "meaning: behind its parts", "kind: behind its parts",
     "comment", "comment: subject", "datatype fits", "datatype differs", "looks as named",
     "looks best as named", "meaning known", "numbered as listed", "siblings", "codes for siblings",
 )  # fmt: skip
 _TERM = ("none", "object property", "either property", "domain declared", "range declared", "functional",
          "inverse functional", "has parent", "has child", "pool", "best letters of pool", "best meaning of pool",
-         "part", "best letters of its parts", "best meaning of its parts")  # fmt: skip
+         "part", "best letters of its parts", "best meaning of its parts", "best kind of pool",
+         "best kind of its parts")  # fmt: skip
 _EVIDENCE = (*EVIDENCE_FEATURES, "model", "model's word")
 FEATURES: tuple[str, ...] = (*_BODY, *_PAIR, *_TERM, *_EVIDENCE)
 """What each feature of a hypothesis is, in order."""
@@ -75,6 +80,7 @@ _DATATYPES: dict[str, Kind | None] = {
     )
     for iri in iris
 }  # fmt: skip
+_NUMBERS = {Kind.INTEGER, Kind.DECIMAL}
 _KINDS = (Kind.INTEGER, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.TEXT)
 
 
@@ -110,6 +116,7 @@ class World:
         self.rows = sum(table.rows for table in self.structure.profile.tables.values())
         self.shapes: Shapes = shapes_of(self.structure)
         self.looks = looks_of(self.structure, derivations.database)
+        self.spoken = spoken_kinds(self.structure, self.looks)
         self._bodies: _Bodies | None = None
         self._pairs: dict[tuple[OntologyTerm, int], tuple[tuple[Body, ...], _Pair]] = {}
         self._paired: tuple[tuple[Ontology, object], list[_Pair]] | None = None
@@ -117,6 +124,11 @@ class World:
         self._inside: tuple[list[EntitySet], Floats] | None = None
         self._look_words = meaning.vectors(LOOKS) if meaning else None
         self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
+
+    @cached_property
+    def meanings(self) -> Meanings:
+        """What codes mean of which a small table tells it."""
+        return Meanings(self.structure, self.derivations.database)
 
     @cached_property
     def telling(self) -> Telling:
@@ -180,8 +192,12 @@ class World:
         return views if len(views) < len(tables) else frozenset()
 
     def names_of(self, rule: Rule) -> dict[Group, list[str]]:
-        """The names that a rule brings with it."""
-        return named_groups(rule, self.leads, self.keys, self.together)
+        """The names that a rule brings with it; of a code those of the thing that it leads to."""
+        groups = named_groups(rule, self.leads, self.keys, self.together)
+        for position, constant in rule.constants:
+            said = self.meanings.of(position.place, lexical_form(constant.value))
+            groups[Group.CODE_VALUE] = [*said, *groups[Group.CODE_VALUE]][:OF_GROUP]
+        return groups
 
     @cached_property
     def spaces(self) -> dict[Body, Space | None]:
@@ -279,8 +295,7 @@ class _Bodies:
         subjects = structure.profile.column(*start.place) if start is not NOTHING else None
         value = self.values[number]
         column = structure.profile.column(*value) if value else None
-        kind = structure.schema.type_of(*value).kind if value else None
-        kind = Kind.DATE if kind is Kind.TIMESTAMP else kind
+        kind = world.spoken.get(value) if value else None
         rows = structure.profile.tables[value.table].rows if value and column else 0
         starts, goal = _role(rule, rule.arguments[0], world), (0.0, 0.0, 0.0)
         if len(rule.arguments) == 2:
@@ -422,7 +437,8 @@ class _Pair:
     features: Floats  # (candidates, pair features)
     letters: Floats  # how well names fit on the whole
     meaning: Floats
-    of_parts: tuple[float, float] = (0.0, 0.0)  # the best of both, of all parts of the term
+    kind: Floats
+    of_parts: tuple[float, ...] = (0.0, 0.0, 0.0)  # the best of these, of all parts of the term
 
 
 class _Paired:
@@ -452,17 +468,17 @@ def _pairs(
     world: World,
 ) -> _Pair:
     term = one.term
-    letters, nearness = known.names.alike(titles_of(term)), known.names.near(titles_of(term), world.meaning)
+    ways = (known.names.alike, lambda titles: known.names.near(titles, world.meaning), known.names.of_kind)
     bodies = np.array([known.place[body] for body in one.bodies], np.int64)
-    by_letters, by_meaning = known.names.by_group(letters, bodies), known.names.by_group(nearness, bodies)
+    by_letters, by_meaning, by_kind = (known.names.by_group(like(titles_of(term)), bodies) for like in ways)
     telling = TELLING if isinstance(term, OntologyClass) else TELLING_PROPERTY
     ends = []
-    for like in (known.names.alike, lambda titles: known.names.near(titles, world.meaning)):
+    for like in ways:
         for declared, (tables, column) in zip(_declared(term), _ENDS, strict=True):
             called = [title for iri in declared for title in by_iri.get(iri, ())]
             groups = known.names.by_group(like(called), bodies) if called else np.zeros_like(by_letters)
             ends += [groups[:, list(tables)].max(axis=1), groups[:, column]]
-    best, nearest = by_letters[:, list(telling)].max(axis=1), by_meaning[:, list(telling)].max(axis=1)
+    best, nearest, kindest = (groups[:, list(telling)].max(axis=1) for groups in (by_letters, by_meaning, by_kind))
     places = [known.values[body] for body in bodies.tolist()]
     fits, differs = _datatypes(term, places, datatypes, world)
     whole, most = world.looks_as_named(titles_of(term), places)
@@ -471,9 +487,11 @@ def _pairs(
         [
             by_letters,
             by_meaning,
+            by_kind,
             np.stack(
                 [
-                    *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing, nothing, nothing,
+                    *ends, best, _behind(best), nothing, nearest, _behind(nearest), nothing,
+                    kindest, _behind(kindest), nothing, nothing, nothing, nothing,
                     *_in_comment(term, comments, known, bodies), fits, differs, whole, most,
                     nothing + (world.meaning is not None),
                     *np.array([known.codes[body].among(order.get(term.iri)) for body in bodies.tolist()],
@@ -484,7 +502,7 @@ def _pairs(
         ],
         axis=1,
     )  # fmt: skip
-    return _Pair(bodies, features.astype(np.float32), best, nearest)
+    return _Pair(bodies, features.astype(np.float32), best, nearest, kindest)
 
 
 _ENDS = (
@@ -495,6 +513,10 @@ _ENDS = (
 
 def _declared(term: OntologyTerm) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (term.domains, term.ranges) if isinstance(term, Property) else ((), ())
+
+
+_WAYS = ("letters", "meaning", "kind")
+"""How names are compared: by their letters, by what they mean, and as words of one kind."""
 
 
 def _behind(scores: Floats) -> Floats:
@@ -511,9 +533,14 @@ def _datatypes(
         wanted |= {Kind.INTEGER, Kind.DECIMAL} if own.get(iri) == "" else {_DATATYPES.get(own.get(iri, iri))}
     wanted -= {None}
     for number, place in enumerate(places if wanted else ()):
-        kind = world.structure.schema.type_of(*place).kind if place else None
-        kind = Kind.DATE if kind is Kind.TIMESTAMP else kind
-        fits[number], differs[number] = kind in wanted, kind not in wanted
+        if place is None:
+            differs[number] = 1.0
+            continue
+        stored = world.structure.schema.type_of(*place).kind
+        kinds = {world.spoken.get(place), Kind.DATE if stored is Kind.TIMESTAMP else stored}
+        near = not kinds.isdisjoint(_NUMBERS) and not wanted.isdisjoint(_NUMBERS)
+        fits[number] = 1.0 if kinds & wanted else 0.5 if near else 0.0
+        differs[number] = 1.0 - fits[number]
     return fits, differs
 
 
@@ -534,8 +561,8 @@ def _in_comment(
 
 def _compared(candidates: Sequence[Candidates], pairs: Sequence[_Pair], known: _Bodies) -> None:
     """Fill in how far a rule's names fit a term better than they fit any other term of its kind."""
-    for column, scores in ((_PAIR.index("letters: before other terms"), "letters"),
-                           (_PAIR.index("meaning: before other terms"), "meaning")):  # fmt: skip
+    for scores in _WAYS:
+        column = _PAIR.index(f"{scores}: before other terms")
         for kind in (True, False):
             own = [n for n, one in enumerate(candidates) if isinstance(one.term, OntologyClass) is kind]
             first = np.zeros(len(known.bodies), np.float32)
@@ -552,14 +579,17 @@ def _compared(candidates: Sequence[Candidates], pairs: Sequence[_Pair], known: _
 
 def _beside_parts(candidates: Sequence[Candidates], pairs: Sequence[_Pair]) -> None:
     """Fill in how far a rule's names fit a term less well than the best of any part of the term."""
-    best: dict[str, tuple[float, float]] = {}
+    best: dict[str, tuple[float, ...]] = {}
     for one, pair in zip(candidates, pairs, strict=True):
-        letters, meaning = best.get(one.term.iri, (0.0, 0.0))
-        best[one.term.iri] = max(letters, pair.letters.max(initial=0.0)), max(meaning, pair.meaning.max(initial=0.0))
-    columns = [_PAIR.index(f"{how}: behind its parts") for how in ("letters", "meaning")]
+        before = best.get(one.term.iri, (0.0,) * len(_WAYS))
+        best[one.term.iri] = tuple(
+            max(most, getattr(pair, how).max(initial=0.0)) for most, how in zip(before, _WAYS, strict=True)
+        )
+    columns = [_PAIR.index(f"{how}: behind its parts") for how in _WAYS]
     for one, pair in zip(candidates, pairs, strict=True):
         pair.of_parts = best[one.term.iri]
-        pair.features[:, columns] = np.stack([pair.letters, pair.meaning], axis=1) - np.array(pair.of_parts)
+        own = np.stack([getattr(pair, how) for how in _WAYS], axis=1)
+        pair.features[:, columns] = own - np.array(pair.of_parts)
 
 
 def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64]:
@@ -569,7 +599,8 @@ def _promising(one: Candidates, pair: _Pair, known: _Bodies) -> NDArray[np.int64
         return np.zeros(0, np.int64)
     column = {name: number for number, name in enumerate(_PAIR)}
     ends = pair.features[:, [column[f"letters: {end} table"] for end in ("domain", "range")]].sum(axis=1)
-    promise = 7.0 * np.maximum(pair.letters, 0.8 * pair.meaning) + 2.0 * ends - known.length[pair.bodies]
+    named = np.maximum(np.maximum(pair.letters, 0.8 * pair.meaning), 0.8 * pair.kind)
+    promise = 7.0 * named + 2.0 * ends - known.length[pair.bodies]
     promise += 3.0 * known.known[pair.bodies, _BODY.index("subject key")]
     promise += pair.features[:, column["datatype fits"]] + pair.features[:, column["looks as named"]]
     for said in (one.likelihood, one.answered):
@@ -598,7 +629,9 @@ def _term_features(one: Candidates, ontology: Ontology, pool: int, pair: _Pair) 
             pair.letters.max(initial=0.0),
             pair.meaning.max(initial=0.0),
             one.at is not None,
-            *pair.of_parts,
+            *pair.of_parts[:2],
+            pair.kind.max(initial=0.0),
+            pair.of_parts[2],
         ],
         np.float32,
     )

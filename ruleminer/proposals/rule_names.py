@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ruleminer.proposals.names import iri_words
 from ruleminer.rules.values import Constant, Kind, Place, Rule
+from ruleminer.structure.lexicon import Names, lexicon
 from ruleminer.structure.meaning import Meaning
 from ruleminer.structure.words import NameIndex, likeness
 
@@ -18,7 +20,7 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _LONGEST_TEXT = 40  # a constant longer than this is content, not a name
-_OF_GROUP = 3  # names of a group that are looked at
+OF_GROUP = 3  # names of a group that are looked at
 
 
 class Group(IntEnum):
@@ -84,7 +86,7 @@ def named_groups(
                 found[Group.JOIN].append(column)
         if not any(term in ends for term in atom.variables):
             found[Group.JOIN].append(atom.table)
-    return {group: list(dict.fromkeys(names))[:_OF_GROUP] for group, names in found.items()}
+    return {group: list(dict.fromkeys(names))[:OF_GROUP] for group, names in found.items()}
 
 
 class NameTable:
@@ -94,8 +96,9 @@ class NameTable:
         self.names = sorted({name for one in groups for names in one.values() for name in names})
         self._index = NameIndex(self.names)
         self._by_title: dict[str, Floats] = {}
+        self._by_titles: dict[tuple[str, ...], Floats] = {}
         number = {name: place for place, name in enumerate(self.names)}
-        self._places = np.full((len(groups), len(Group), _OF_GROUP), len(self.names), np.int64)
+        self._places = np.full((len(groups), len(Group), OF_GROUP), len(self.names), np.int64)
         for row, one in enumerate(groups):
             for group, names in one.items():
                 self._places[row, group, : len(names)] = [number[name] for name in names]
@@ -124,6 +127,17 @@ class NameTable:
         if meaning is None or not titles or not self.names:
             return np.zeros(len(self.names), np.float32)
         return np.asarray(np.maximum((self._vectors(meaning) @ meaning.vectors(titles).T).max(axis=1), 0.0))
+
+    def of_kind(self, titles: Sequence[str]) -> Floats:
+        """How near each name is to the nearest of some titles, as words of one kind (`structure/lexicon.py`)."""
+        key = tuple(titles)
+        if key not in self._by_titles:
+            self._by_titles[key] = lexicon().near(self._read, titles)
+        return self._by_titles[key]
+
+    @cached_property
+    def _read(self) -> Names:
+        return lexicon().read(self.names)
 
     def _vectors(self, meaning: Meaning) -> Floats:
         if not hasattr(self, "_known"):

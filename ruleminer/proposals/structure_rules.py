@@ -15,7 +15,7 @@ from ruleminer.rules.body import Body
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Atom, Concat, Constant, Place, Rule, Term, Variable
 from ruleminer.sources.schema import Schema, Table
-from ruleminer.structure.structure import Structure
+from ruleminer.structure.structure import FEW_CODES, MOST_CODES, Structure
 
 _X, _Y, _Z = Variable("x"), Variable("y"), Variable("a")
 _LONGEST_KEY = 3  # columns of a key that name things
@@ -63,6 +63,7 @@ class _Offered:
         self.owners = self.keys[:1] or shared
         self.columns = tuple(self.filled)
         self.codes = tuple(self._codes())
+        self.meant = tuple(self._meant())
         self.compound = self._compound()
 
     def _compound(self) -> tuple[str, ...]:
@@ -78,6 +79,18 @@ class _Offered:
             for text in kinds.get(column.name, ()):
                 if (constant := constant_of(text, column.kind)) is not None:
                     yield column.name, constant
+
+    def _meant(self) -> Iterator[tuple[str, Constant]]:
+        """Codes whose meaning a small table tells: what leads to a few things, and to which of them."""
+        profile = self.structure.profile.tables
+        for name, end in self.links.items():
+            column, target = profile[self.table.name].columns[name], profile.get(end.table)
+            few = target is not None and target.rows <= MOST_CODES and column.distinct <= FEW_CODES
+            if few and name not in self.keys and end.table != self.table.name:
+                for text, _ in column.common:
+                    constant = constant_of(text, self.table.column(name).kind)
+                    if constant is not None:
+                        yield name, constant
 
 
 def _rows(table: Table, structure: Structure) -> int:
@@ -101,7 +114,7 @@ def _classes(one: _Offered, subs: dict[str, list[Place]]) -> Iterator[Rule]:
     for column in one.entities:
         yield _class(Atom(name, ((column, _X),)))
     for key in one.owners:
-        for column, constant in one.codes:
+        for column, constant in (*one.codes, *one.meant):
             yield _class(Atom(name, ((key, _X), (column, constant))))
         for column in one.columns:
             if column != key and one.filled[column] < one.rows:
@@ -130,6 +143,9 @@ def _properties(
                 for y in ys:
                     yield _property(Atom(name, ((x, _X), (y, _Y))), Atom(sub.table, ((sub.column, _X),)))
         yield from _across(one, x, offered, to_entities)
+    if not to_entities:
+        for own in one.keys:  # a flight's code is what it goes by, and may be told of it
+            yield Rule("_", (_X, _X), (Atom(name, ((own, _X),)),))
     for y in (one.entities if to_entities else one.columns) if one.compound else ():
         yield _together((one.compound, (y,)), name)
     for link in _compound_links(one.table, one.structure.schema) if to_entities else ():

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.rules.transformations import FALSE, TRUE
 from ruleminer.rules.values import Kind, Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.patience import patiently
@@ -46,6 +47,8 @@ LOOKS = (*(name for name, _ in _TEXTS), *(name for name, _ in _KINDS))
 """The words that each look goes by."""
 
 _SAMPLE = 60
+_DATE, _NUMBER = (next(n for n, (name, _) in enumerate(_TEXTS) if name == wanted) for wanted in ("date time", "number"))
+_MOSTLY = 0.9
 
 
 def looks_of(structure: Structure, database: Database) -> Mapping[Place, Floats]:
@@ -68,6 +71,23 @@ def looks_of(structure: Structure, database: Database) -> Mapping[Place, Floats]
                 texts.append(column.name)
         for name, values in _sampled(database, table.name, texts).items():
             found[Place(table.name, name)] += text_look(values)
+    return found
+
+
+def spoken_kinds(structure: Structure, looks: Mapping[Place, Floats]) -> Mapping[Place, Kind]:
+    """What the values of each column are, whatever its type: days and numbers may be kept as texts, truth as 1."""
+    found: dict[Place, Kind] = {}
+    for place, look in looks.items():
+        kind = structure.schema.type_of(*place).kind
+        one = structure.profile.column(*place)
+        values = one.all_values if one is not None and one.distinct == 2 else ()
+        if values and {text.strip(" ").casefold() for text in values} <= {*TRUE, *FALSE}:
+            kind = Kind.BOOLEAN
+        elif kind is Kind.TEXT and look[_DATE] >= _MOSTLY:
+            kind = Kind.DATE
+        elif kind is Kind.TEXT and look[_NUMBER] >= _MOSTLY:
+            kind = Kind.DECIMAL
+        found[place] = Kind.DATE if kind is Kind.TIMESTAMP else kind
     return found
 
 
