@@ -20,6 +20,8 @@ _EVIDENCE = [_COLUMN[name] for name in EVIDENCE_FEATURES]
 _OF_DOMAIN = [number for name, number in _COLUMN.items() if ": domain " in name]
 _FROM_DOMAIN, _TO_DOMAIN = (Relation.DOMAIN, Relation.DOMAIN_KIN), (Relation.DOMAIN_OF, Relation.DOMAIN_OF_KIN)
 _PART = _COLUMN["part"]  # of a vocabulary for everybody, whose ends say little
+_BY_TERM = ("is_class", "there", "features", "subject", "object", "body", "turned", "value", "called", "right",
+            "judged", "sizes", "derives", "samples")  # fmt: skip
 _COUNTS = (1, 1, 2, 2, 3, 5, 5, 10, 20)
 
 
@@ -32,6 +34,8 @@ def varied(problem: Problem, generator: Random) -> Problem:
         heard = np.array([generator.random() >= 0.3 for _ in range(len(found.edges))], bool)
         found = replace(found, edges=found.edges[heard])
     for_everybody = bool(found.features[..., _PART].any())
+    if not for_everybody and generator.random() < 0.5:
+        found = without_strangers(found, generator, generator.choice((0.7, 0.9, 1.0)))
     if generator.random() < (0.4 if for_everybody else 0.15):
         found = with_strange_domains(found, generator, generator.choice((0.1, 0.3, 0.6) if for_everybody else (0.1,)))
     if generator.random() < 0.4:
@@ -39,6 +43,19 @@ def varied(problem: Problem, generator: Random) -> Problem:
         wrong = generator.choice((0.0, 0.0, 0.0, 0.1, 0.3))
         found = with_examples(found, generator, generator.choice(_COUNTS), share, wrong)
     return found
+
+
+def without_strangers(problem: Problem, generator: Random, share: float) -> Problem:
+    """The problem without most of the terms that the data have not: an ontology that was made for these data."""
+    strange = problem.right[:, 0] & problem.judged
+    kept = np.array([not one or generator.random() >= share for one in strange.tolist()], bool)
+    if kept.all() or not kept.any():
+        return problem
+    number = np.cumsum(kept) - 1
+    edges = problem.edges[kept[problem.edges[:, :2]].all(axis=1)]
+    edges = np.column_stack([number[edges[:, 0]], number[edges[:, 1]], edges[:, 2]])
+    by_term = {name: getattr(problem, name)[kept] for name in _BY_TERM}
+    return replace(problem, edges=edges, **by_term)
 
 
 def with_strange_domains(problem: Problem, generator: Random, share: float) -> Problem:

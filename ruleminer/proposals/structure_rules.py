@@ -70,7 +70,7 @@ class _Offered:
         """The columns that only together name a row which is a thing of its own; none if there are no such."""
         key = self.table.primary_key
         joins_only = all(column in self.links for column in (*key, *self.columns))
-        fits = 2 <= len(key) <= _LONGEST_KEY and not self.keys and not joins_only
+        fits = 2 <= len(key) <= _LONGEST_KEY and not joins_only
         return key if fits and all(column in self.filled for column in key) else ()
 
     def _codes(self) -> Iterator[tuple[str, Constant]]:
@@ -115,7 +115,8 @@ def _classes(one: _Offered, subs: dict[str, list[Place]]) -> Iterator[Rule]:
         yield _class(Atom(name, ((column, _X),)))
     for key in one.owners:
         for column, constant in (*one.codes, *one.meant):
-            yield _class(Atom(name, ((key, _X), (column, constant))))
+            if column != key:
+                yield _class(Atom(name, ((key, _X), (column, constant))))
         for column in one.columns:
             if column != key and one.filled[column] < one.rows:
                 yield _class(Atom(name, ((key, _X), (column, _Z))))
