@@ -14,7 +14,7 @@ import torch
 from ruleminer.errors import InputError
 from ruleminer.learn.decision_apart import settled_apart
 from ruleminer.learn.decision_files import load_network, save_network
-from ruleminer.learn.decision_network import DecisionNetwork, claims, messages, tensors_of
+from ruleminer.learn.decision_network import DecisionNetwork, claims, messages, surroundings, tensors_of
 from ruleminer.learn.decision_problem import Problem, Relation
 from ruleminer.learn.decision_training import LOSSES, DecisionOptions, judge, train_network
 
@@ -116,6 +116,26 @@ def test_claims_count_what_others_of_the_same_kind_want() -> None:
             assert float(found[t, h, place + 1]) == pytest.approx(max(others), abs=1e-5)
 
 
+def test_surroundings_tell_what_is_found_of_others_and_who_wants_the_table() -> None:
+    problem = made_up(1)
+    belief = torch.rand(problem.there.shape).softmax(-1)
+    found = surroundings(tensors_of(problem), belief)
+    terms, places = problem.there.shape
+    table = problem.table[problem.subject]
+    for t in range(terms):
+        for column, kind in ((0, True), (2, False)):
+            others = [u for u in range(terms) if u != t and problem.is_class[u] == kind]
+            absent = float(np.mean([float(belief[u, 0]) for u in others]))
+            for h in range(places):
+                wanted = sum(
+                    float(belief[u, g]) for u in others for g in range(places) if table[u, g] == table[t, h] != 0
+                )
+                assert float(found[t, h, column]) == pytest.approx(min(3.0, wanted), abs=1e-5)
+                assert float(found[t, h, column + 1]) == pytest.approx(absent, abs=1e-5)
+    assert len(set(found[..., 4].flatten().tolist())) == 1
+    assert 0.0 <= float(found[0, 0, 4]) <= 1.0
+
+
 def test_the_order_of_terms_and_of_hypotheses_does_not_matter() -> None:
     problem = made_up(2)
     torch.manual_seed(0)
@@ -178,7 +198,7 @@ def test_classes_beside_each_other_do_not_take_the_same_rows() -> None:
     problem.body[:] = [[0, 1, 2], [0, 1, 2]]
     edges = np.array([(0, 1, int(Relation.SIBLING)), (1, 0, int(Relation.SIBLING))])
     alike = replace(problem, is_class=np.ones(2, bool), there=np.ones((2, 3), bool), edges=edges)
-    torch.manual_seed(0)
+    torch.manual_seed(1)
     network = DecisionNetwork(FEATURES)
     with torch.no_grad():
         rounds, left, sure = settled_apart(network, tensors_of(alike))

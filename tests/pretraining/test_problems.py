@@ -16,7 +16,7 @@ from ruleminer.pretraining.corpus import MADE_WITH, make_corpus, read_corpus
 from ruleminer.pretraining.extensions import Extensions
 from ruleminer.pretraining.pretrain import PretrainRequest, pretrain
 from ruleminer.pretraining.problems import problems
-from ruleminer.pretraining.variation import varied, with_examples
+from ruleminer.pretraining.variation import varied, with_examples, without_strangers
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.hypotheses import FEATURES
 from ruleminer.proposals.structure_rules import shapes_of
@@ -73,6 +73,17 @@ def test_examples_leave_rules_that_derive_one_and_speak_most_for_the_right_one(s
             assert (share[term][told.right[term]] == 1.0).all()
             assert likelihood[term][told.right[term]].max() > -6.0
     assert varied(some[0], Random(5)).features.shape == some[0].features.shape
+
+
+def test_an_ontology_without_strangers_has_all_that_the_data_have_and_the_same_relations(some: list[Problem]) -> None:
+    problem = max(some, key=lambda one: int((one.right[:, 0] & one.judged).sum()))
+    own = without_strangers(problem, Random(0), 1.0)
+    kept = np.flatnonzero(~(problem.right[:, 0] & problem.judged))
+    assert 0 < len(kept) < len(problem.there)
+    assert np.array_equal(own.features, problem.features[kept])
+    assert not (own.right[:, 0] & own.judged).any()
+    before = {(r, s, how) for r, s, how in problem.edges.tolist() if {r, s} <= set(kept.tolist())}
+    assert {(int(kept[r]), int(kept[s]), how) for r, s, how in own.edges.tolist()} == before
 
 
 def test_a_network_is_made_from_generated_databases_and_can_be_read(
