@@ -31,7 +31,7 @@ def told_as_truth(
 def _told(rule: Rule, structure: Structure) -> Rule:
     value = rule.arguments[1]
     places = rule.places_of(value)
-    if rule.definition_of(value) is not None or len(places) != 1:
+    if rule.definition_of(value) is not None or len(places) != 1 or value == rule.arguments[0]:
         return rule
     profile = structure.profile.column(*places[0])
     words = {text.strip(" ").casefold() for text in profile.all_values} if profile else set()
