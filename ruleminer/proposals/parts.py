@@ -129,7 +129,6 @@ class _Promise:
     def _scores(self, term: OntologyTerm, table: NameTable, comments: Comments, world: World) -> Floats:
         titles = titles_of(term)
         found = np.maximum(table.alike(titles), 0.9 * table.near(titles, world.meaning))
-        found = np.maximum(found, 0.8 * table.of_kind(titles))
         said = comments.of(term)
         if said:
             found = np.maximum(found, 0.8 * np.array([comments.use(said, name) for name in table.names], np.float32))
