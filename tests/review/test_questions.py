@@ -283,7 +283,7 @@ def test_what_is_known_of_other_terms_is_not_worked_out_again(draft: Path, monke
         session.say(UserDecision("Paper", Said.HOLDS, ("paper:1",)))
         session.say(UserDecision("Paper", Said.FAILS, ("person:1",)))
         assert not worked
-        rule = parse_rule("Author(x) <- author_of(person: x, paper: 3)")
+        rule = parse_rule("Author(x) <- author_of(person: x, paper: a), paper(id: a)")
         session.say(UserDecision("Author", Said.EDITED, rules=(rule,)))
         assert set(worked) <= {"Author"}
         told = session.rules
