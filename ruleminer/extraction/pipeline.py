@@ -227,6 +227,7 @@ def extract(
             write_structure(structure, run.structure)
             try:
                 folder = write_dataset(work, run, names, schema, manifest, told, given, ontology, spaces, again=again)
+                work.execute("PRAGMA disable_checkpoint_on_shutdown")  # nobody goes on with it
             except DatasetChangedError:
                 _forget_work(run)
                 raise
@@ -381,6 +382,7 @@ def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.
         work.execute("SET max_temp_directory_size = ?", [options.memory])
         work.execute(f"SET threads = {options.threads or os.cpu_count() or 1}")
         work.execute("SET preserve_insertion_order = false")
+        work.execute("SET force_compression = 'uncompressed'")  # it goes when the dataset is there
         work.execute("SET enable_progress_bar = false")  # ours is drawn elsewhere
         work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
         yield work

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
@@ -36,7 +37,7 @@ READ_ONCE = 64 * 10**6  # bytes of a table up to which one statement asks for ev
 _COLUMNS = 60  # of a table that one statement asks for
 _COLUMNS_READ_ONCE = 300  # the same where all that is asked reads the table once
 
-_MANY_ROWS = 20_000  # from which a second statement costs less than it saves
+_MANY_ROWS = 0  # from which a second statement costs less than it saves
 _SPARSE = 8  # numbers of a span for each row up to which a bit for each is cheaper than to tell them apart
 _FEW_BITS, _MOST_BITS = 1_000, 10**9
 
@@ -223,7 +224,8 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     name, dialect = database.quoted(table.name), database.dialect
     later = dialect.reads_columns and not table.is_view and (table.rows or 0) > _MANY_ROWS
     for some in _chunks(columns, _COLUMNS):
-        ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect, later))
+        answers = sorted(_rows(database, measures_sql(table, some, name, dialect, later)), key=itemgetter(0))
+        rows, cells = answers[0][1], [cell for _, _, *of_column in answers for cell in of_column]
         left = []
         for column, (filled, distinct, low, high, length, padded, pairs) in zip(some, _chunks(cells, 7), strict=True):
             measured = ColumnProfile(filled, distinct or 0, low, high, float(length or 0.0), (), bool(padded))
@@ -231,8 +233,8 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
             if filled and (distinct is None or padded is None):
                 left.append((column, _bits(measured)))
         if left:
-            (answers,) = _rows(database, later_sql(table, left, name, dialect))
-            for (column, _), answer in zip(left, answers, strict=True):
+            (told,) = _rows(database, later_sql(table, left, name, dialect))
+            for (column, _), answer in zip(left, told, strict=True):
                 one = numbers[column.name]
                 is_text = column.kind is Kind.TEXT
                 numbers[column.name] = (

@@ -39,24 +39,26 @@ def family_of(number: int) -> Kind:
 
 
 def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, later: bool = False) -> str:
-    """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
+    """A number, the rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
 
-    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`.
+    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`; then each column has a row.
 
     Where an engine can tell them on the way (`Dialect.counted_values`), also all values with how often they stand, as
     pairs, of columns with few that repeat; NULL otherwise.
     """
-    measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect, later))
-    return f"SELECT count(*), {measures} FROM {name}"
+    measures = [", ".join(_measures(table, column, dialect, later)) for column in columns]
+    if later:  # by columns, numbered: many values told apart side by side fit into no cache
+        return " UNION ALL ".join(f"SELECT {n}, count(*), {some} FROM {name}" for n, some in enumerate(measures))
+    return f"SELECT 0, count(*), {', '.join(measures)} FROM {name}"
 
 
 def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None]], name: str, dialect: Dialect) -> str:
-    """Of whole numbers how many differ, by their span if there is one; of texts whether they are padded."""
+    """Of whole numbers how many differ, by their span if there is one; of texts of one length whether blanks fill them."""
     answers = []
     for column, span in asked:
         value = _value(table, column, dialect)
         if column.kind is Kind.TEXT:
-            answers.append(_padded(value, dialect))
+            answers.append(_filled_up(value, dialect))
         elif span is None or dialect.distinct_within is None:
             answers.append(f"count(DISTINCT {value})")
         else:
@@ -173,6 +175,16 @@ def _padded(value: str, dialect: Dialect) -> str:
     filled, left = (f"CASE WHEN {length} > 0 THEN {one} END" for one in (length, bare))
     of_one_length = f"min({filled}) = max({length}) AND max({length}) > 1 AND max({length} - {bare}) > 0"
     return f"CASE WHEN {of_one_length} AND (min({length}) > 0 OR min({left}) > 0) THEN 1 ELSE 0 END"
+
+
+def _filled_up(value: str, dialect: Dialect) -> str:
+    """The same as `_padded` of texts that have one length but for empty ones: few of them end in a blank."""
+    ends, bare = f"{value} LIKE '% '", dialect.unpadded(value)
+    blank, empty, only_blanks = (
+        f"max(CASE WHEN {one} THEN 1 ELSE 0 END)"
+        for one in (ends, f"{value} = ''", f"CASE WHEN {ends} THEN {bare} = '' ELSE false END")
+    )
+    return f"CASE WHEN {blank} = 1 AND NOT ({empty} = 1 AND {only_blanks} = 1) THEN 1 ELSE 0 END"
 
 
 def _value(table: Table, column: Column, dialect: Dialect) -> str:
