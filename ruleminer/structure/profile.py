@@ -37,7 +37,7 @@ READ_ONCE = 64 * 10**6  # bytes of a table up to which one statement asks for ev
 _COLUMNS = 60  # of a table that one statement asks for
 _COLUMNS_READ_ONCE = 300  # the same where all that is asked reads the table once
 
-_MANY_ROWS = 0  # from which a second statement costs less than it saves
+_MANY_ROWS = 20_000  # from which a second statement costs less than it saves
 _SPARSE = 8  # numbers of a span for each row up to which a bit for each is cheaper than to tell them apart
 _FEW_BITS, _MOST_BITS = 1_000, 10**9
 

@@ -39,9 +39,10 @@ def family_of(number: int) -> Kind:
 
 
 def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, later: bool = False) -> str:
-    """A number, the rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
+    """A number, the rows of a table, and by column: filled, distinct, least, greatest, mean length, whether padded.
 
-    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`; then each column has a row.
+    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`, and each column then has
+    a row of its own.
 
     Where an engine can tell them on the way (`Dialect.counted_values`), also all values with how often they stand, as
     pairs, of columns with few that repeat; NULL otherwise.
@@ -53,7 +54,7 @@ def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Di
 
 
 def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None]], name: str, dialect: Dialect) -> str:
-    """Of whole numbers how many differ, by their span if there is one; of texts of one length whether blanks fill them."""
+    """Of whole numbers how many differ, by their span if there is one; of texts of one length whether any is padded."""
     answers = []
     for column, span in asked:
         value = _value(table, column, dialect)
@@ -68,17 +69,17 @@ def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None
 
 def common_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
     """The most frequent values of some columns: (number of the column, lexical form, rows)."""
+    # Where columns are read one by one, to hold them together is one read more.
+    apart = dialect.reads_columns and not table.is_view
     counts = " UNION ALL ".join(
         f"SELECT {number} AS n, {_form(table, column, dialect)} AS v, c "
-        f"FROM (SELECT {_value(table, column, dialect)} AS x, count(*) AS c FROM ruleminer_all "
+        f"FROM (SELECT {_value(table, column, dialect)} AS x, count(*) AS c FROM {name if apart else 'ruleminer_all'} "
         f"WHERE {quote_identifier(column.name)} IS NOT NULL GROUP BY 1) AS t"
         for number, column in enumerate(columns)
     )
     ranked = f"SELECT n, v, c, row_number() OVER (PARTITION BY n ORDER BY c DESC, v) AS place FROM ({counts}) AS q"
-    return (
-        f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {name}) "
-        f"SELECT n, v, c FROM ({ranked}) AS r WHERE {_KEPT} ORDER BY n, c DESC, v"
-    )
+    held = f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {name}) "
+    return f"{'' if apart else held}SELECT n, v, c FROM ({ranked}) AS r WHERE {_KEPT} ORDER BY n, c DESC, v"
 
 
 def at_once_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, constants: int) -> str:

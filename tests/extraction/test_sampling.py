@@ -202,8 +202,9 @@ def test_values_that_repeat_are_told_apart_before_their_md5s_are_made(tmp_path: 
         (columns,) = catalog_of_database(database).by_table.values()
         query = sampling.constants_query("many", columns[:1], database.dialect, 0, {Kind.DECIMAL: 10**6}, 100_000)
         assert query is not None
+        sql = f"EXPLAIN (FORMAT json) {database.dialect.bound(query.sql)}"
     with duckdb.connect(tmp_path / "codes.duckdb", read_only=True) as work:
-        ((_, plan),) = work.execute(f"EXPLAIN (FORMAT json) {query.sql}", query.parameters).fetchall()
+        ((_, plan),) = work.execute(sql, query.parameters).fetchall()
 
     def steps(nodes: list[dict[str, Any]]) -> Iterator[str]:
         for node in nodes:
