@@ -33,7 +33,7 @@ _FEW = 10_000
 # The greatest BIGINT.
 _GREATEST = 2**63 - 1
 # Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
-_MANY = 4
+_MANY = 2
 # Of a column whose values stand in so many rows on average, they are told apart first.
 _REPEATED = 2
 # So many columns are not asked one by one.
