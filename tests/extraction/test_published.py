@@ -10,7 +10,7 @@ import pytest
 from ruleminer.dataset import read_dataset
 from ruleminer.extraction.oracle import candidates, habits_of, load_rows, published_candidates
 from ruleminer.extraction.pipeline import ExtractOptions, extract
-from ruleminer.extraction.published import can_be_published
+from ruleminer.extraction.published import can_be_published, stands_beside
 from ruleminer.extraction.sampling import Negatives
 from ruleminer.problem.facts import Fact, fact_table, facts_of
 from ruleminer.problem.template_files import read_templates
@@ -132,6 +132,27 @@ def test_forms_are_found_as_the_oracle_finds_them(engine: str, tmp_path: Path, r
     }
     assert not any("= upper" in rule or "= lower" in rule for p in ("plain", "again", "calm") for rule in found_for[p])
     assert "mixed(x, y) <- shop(id: x, given: a), y = upper(a)" in found_for["mixed"]
+
+
+def test_where_no_template_joins_values_in_the_row_of_the_first_argument_are_enough(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [Fact(predicate, args, (None, None)) for predicate, some in FACTS.items() for args in some]
+    facts += [Fact(predicate, args, (None, None), False) for predicate, args in NEGATIVES.items()]
+    in_table = [template for template in parse_templates(TEMPLATES) if template.name == "in-table"]
+    assert all(map(stands_beside, in_table))
+    options = ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=None)
+    found = []
+    for beside in (True, False):
+        monkeypatch.setattr("ruleminer.extraction.candidates.stands_beside", lambda _, beside=beside: beside)
+        run = tmp_path / str(beside)
+        run.mkdir()
+        with filled("duckdb", run, request) as database:
+            extract(database, fact_table(facts), in_table, run / "run", options)
+        dataset = read_dataset(run / "run")
+        found.append((dataset.rules.to_pylist(), dataset.candidates.to_pylist()))
+    assert found[0] == found[1]
+    assert any("year(" in rule["text"] for rule in found[0][0])
 
 
 def test_templates_with_filters_are_not_tried_in_other_forms() -> None:
