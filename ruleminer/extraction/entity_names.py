@@ -146,7 +146,7 @@ class Names:
         keys = [f"k{place}" for place in range(len(key))]
         order = [f"o{place}" for place in range(len(key))]
         made = [f"{_text(database, table, name)} AS {one}" for one, name in zip(keys, key, strict=True)]
-        made += [f"{quote_identifier(name)} AS {one}" for one, name in zip(order, key, strict=True)]
+        made += [f"{_ordered(database, table, name)} AS {one}" for one, name in zip(order, key, strict=True)]
         sql = (
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, {', '.join(keys)} FROM ("
             f"SELECT v, {', '.join(keys)}, row_number() OVER (PARTITION BY v ORDER BY {', '.join(order)}) AS place "
@@ -187,7 +187,7 @@ class Names:
         sql = (
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {', '.join((*own, *values))} "
             f"FROM {database.quoted(table.name)} WHERE {held} >= 2 AND {_filled(key)} "
-            f"ORDER BY {', '.join(map(quote_identifier, key))}"
+            f"ORDER BY {', '.join(_ordered(database, table, name) for name in key)}"
         )
         wanted = set(self._texts)
 
@@ -265,6 +265,11 @@ def _text(database: Database, table: Table, column: str) -> str:
     if found.kind is not Kind.TEXT:
         return database.dialect.text_of(quote_identifier(column))
     return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
+
+
+def _ordered(database: Database, table: Table, column: str) -> str:
+    """What rows are ordered by, to go by a column."""
+    return database.dialect.ordered(quote_identifier(column), table.type_of(column))
 
 
 def _rows(

@@ -172,7 +172,7 @@ def extract(
                 if todo:
                     with _search_time(work, options.timeout):
                         bounded = not options.exhaustive
-                        dialect = database.dialect if options.transformations else None
+                        dialect = database.own_dialect if options.transformations else None
                         find_candidates(
                             work,
                             catalog,
@@ -198,7 +198,7 @@ def extract(
             manifest = {
                 "ruleminer": ruleminer.__version__,
                 "plan": plan,
-                "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect.name},
+                "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.own_dialect.name},
                 **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
                 **(provenance or {}),
                 "options": asdict(options),

@@ -97,6 +97,7 @@ class Database:
         trusts: bool = False,
     ) -> None:
         self.dialect, self.safe_url, self.schema_name = engine.dialect, safe_url, schema
+        self.own_dialect = engine.dialect  # in which its rules are written, wherever its tables are asked
         self.trusts = trusts  # whether a stranger's SQL runs as it is (foreign_sql.py)
         self._engine, self._include, self._exclude, self._count_rows = engine, include, exclude, count_rows
         self._functions: dict[str, bool] = {}
@@ -105,19 +106,32 @@ class Database:
     @cached_property
     def schema(self) -> Schema:
         """The tables and views we may use, read on first use, with exact row counts."""
+        tables, refused = self.reflected
+        kept, unreadable = [], list(refused)
+        for table in tables:
+            try:
+                kept.append(replace(table, rows=self._count(table)))
+            except ConnectionLostError:
+                raise
+            except DatabaseError as error:  # a view that no longer works
+                unreadable.append((table.name, str(error)))
+        return closed_schema(self.schema_name, kept, unreadable)
+
+    @cached_property
+    def reflected(self) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables and views we may use, uncounted, and (name, reason) of those that we may not read."""
         tables, unreadable = self._engine.reflect(self.schema_name)
         chosen = self._chosen([table.name for table in tables] + [name for name, _ in unreadable])
-        unreadable = [(name, reason) for name, reason in unreadable if name in chosen]
-        kept = []
-        for table in tables:
-            if table.name in chosen:
-                try:
-                    kept.append(replace(table, rows=self._count(table)))
-                except ConnectionLostError:
-                    raise
-                except DatabaseError as error:  # a view that no longer works
-                    unreadable.append((table.name, str(error)))
-        return closed_schema(self.schema_name, kept, unreadable)
+        return (
+            [table for table in tables if table.name in chosen],
+            [(name, reason) for name, reason in unreadable if name in chosen],
+        )
+
+    def asked_by(self, engine: Engine) -> Database:
+        """The same database, with another engine that has the tables we may use."""
+        moved = Database(engine, self.safe_url, self.schema_name, (), (), True, self.trusts)
+        moved.own_dialect = self.own_dialect
+        return moved
 
     def rows(self, sql: str, params: Parameters = None) -> Iterator[tuple[Any, ...]]:
         """The rows of one query, streamed. The query runs when the first row is asked for."""

@@ -15,6 +15,7 @@ from ruleminer.rules.dialects.dialect import (
     iri_safe_call,
     zoned_timestamp_text,
 )
+from ruleminer.rules.dialects.written import WRITTEN
 from ruleminer.rules.expressions import as_text, call
 
 _IRI_SAFE = r"""CREATE OR REPLACE FUNCTION "mapping".iri_safe(value text) RETURNS text
@@ -83,6 +84,7 @@ POSTGRES = Dialect(
     folds_quoted_names=False,
     reads_once=True,
     table_bytes=_TABLE_BYTES,
+    kept_as=WRITTEN,
     keeps_links=True,
     escapes_percent=True,
     number_text=_number_text,
