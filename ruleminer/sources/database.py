@@ -97,7 +97,7 @@ class Database:
         trusts: bool = False,
     ) -> None:
         self.dialect, self.safe_url, self.schema_name = engine.dialect, safe_url, schema
-        self.own_dialect = engine.dialect  # in which its rules are written, wherever its tables are asked
+        self.origin: Database | None = None  # whose tables these are, where they are kept by another engine
         self.trusts = trusts  # whether a stranger's SQL runs as it is (foreign_sql.py)
         self._engine, self._include, self._exclude, self._count_rows = engine, include, exclude, count_rows
         self._functions: dict[str, bool] = {}
@@ -128,10 +128,15 @@ class Database:
         )
 
     def asked_by(self, engine: Engine) -> Database:
-        """The same database, with another engine that has the tables we may use."""
+        """The same database, with another engine that keeps the tables we may use."""
         moved = Database(engine, self.safe_url, self.schema_name, (), (), True, self.trusts)
-        moved.own_dialect = self.own_dialect
+        moved.origin = self
         return moved
+
+    @property
+    def own_dialect(self) -> Dialect:
+        """In which its rules are written, wherever its tables are kept."""
+        return self.dialect if self.origin is None else self.origin.dialect
 
     def rows(self, sql: str, params: Parameters = None) -> Iterator[tuple[Any, ...]]:
         """The rows of one query, streamed. The query runs when the first row is asked for."""
