@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from ruleminer.sources.schema import Table
 
 _PACKED = 2  # times as many bytes as a server tells may come: it packs long texts
 _ASKED = 100  # tables of which one statement asks the size
+_AGAIN = 0.05  # seconds between interruptions of what is read
 _FREE = 4  # of the free disk, one part in so many may be taken
 
 
@@ -63,9 +66,17 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
             raise
         return connection
 
+    over = threading.Event()
+
+    def interrupt() -> None:
+        """Again and again: between two statements nobody hears."""
+        while not over.wait(_AGAIN):
+            database.interrupt()
+            for connection in opened:
+                connection.interrupt()
+
     def stop() -> None:
-        for connection in opened:
-            connection.interrupt()
+        threading.Thread(target=interrupt, daemon=True).start()
 
     with heeding_interrupts(progress, stop) as attentive:
         try:
@@ -73,10 +84,12 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
         except ConnectionLostError:
             raise
         except (DatabaseError, duckdb.Error, pa.ArrowException, OSError) as error:
-            if not loading.is_full:
+            if not loading.is_full and not isinstance(error, duckdb.InterruptException):
                 told = f"tables are not kept here ({first_line(error)}) and asked for on the server, again and again"
                 warnings.warn(told, NotKeptWarning, stacklevel=5)
             return None
+        finally:
+            over.set()
     if database.schema_name is not None:
         asked.use_schema(database.schema_name)
     assert database.dialect.kept_as is not None
@@ -101,18 +114,18 @@ class _Loading:
         """Bring all tables over; a view that no longer works is none."""
         attach_kept(connection, self._database.schema_name)
         for number, table in enumerate(self._tables):
-            progress("reading", table.name, number, len(self._tables))
             try:
-                patiently(partial(self._keep, connection, table))
+                rows = patiently(partial(self._keep, connection, table, number, progress))
             except (ConnectionLostError, DatabaseTimeoutError):
                 raise
             except DatabaseError:
+                progress("reading", table.name, number, len(self._tables))
                 reason = _trouble(self._database, table) if table.is_view and not self.is_full else None
                 if reason is None:
                     raise
                 self.unreadable.append((table.name, reason))
             else:
-                self.brought.append(table)
+                self.brought.append(replace(table, rows=rows))
         progress("reading", "", len(self._tables), len(self._tables))
 
     def arrow(self, sql: str, params: Sequence[object] | None = None) -> pa.RecordBatchReader:
@@ -128,9 +141,13 @@ class _Loading:
 
         return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
-    def _keep(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    def _keep(self, connection: duckdb.DuckDBPyConnection, table: Table, number: int, progress: Progress) -> int:
+        progress(
+            "reading", table.name, number, len(self._tables)
+        )  # where an interrupt is heard, should it be asked again
         with incoming(connection, self, Query(written_rows(table, self.dialect), ()), table.name):
-            connection.execute(keeping(table, self._database.schema_name, "incoming"))
+            ((rows,),) = connection.execute(keeping(table, self._database.schema_name, "incoming")).fetchall()
+        return int(rows)
 
 
 def _have_twins(tables: Sequence[Table]) -> bool:

@@ -34,6 +34,7 @@ from ruleminer.sources.engines.duckdb import DuckDB
 from ruleminer.sources.engines.engine import (
     ROLE,
     Engine,
+    Interruptible,
     Parameters,
     Through,
     WritesInParallel,
@@ -119,7 +120,7 @@ class Database:
 
     @cached_property
     def reflected(self) -> tuple[list[Table], list[tuple[str, str]]]:
-        """The tables and views we may use, uncounted, and (name, reason) of those that we may not read."""
+        """The tables and views we may use, mostly uncounted, and (name, reason) of those that we may not read."""
         tables, unreadable = self._engine.reflect(self.schema_name)
         chosen = self._chosen([table.name for table in tables] + [name for name, _ in unreadable])
         return (
@@ -193,6 +194,11 @@ class Database:
         name = quote_identifier(table)
         return name if self.schema_name is None else f"{quote_identifier(self.schema_name)}.{name}"
 
+    def interrupt(self) -> None:
+        """End what streams as Arrow in another thread, where the engine can."""
+        if isinstance(self._engine, Interruptible):
+            self._engine.interrupt()
+
     def close(self) -> None:
         """End all connections."""
         self._engine.close()
@@ -236,8 +242,8 @@ class Database:
         }
 
     def _count(self, table: Table) -> int | None:
-        if not (self._count_rows is True or (self._count_rows == "views" and table.is_view)):
-            return None
+        if table.rows is not None or not (self._count_rows is True or (self._count_rows == "views" and table.is_view)):
+            return table.rows
         try:
             ((count,),) = self.rows(f"SELECT count(*) FROM {self.quoted(table.name)}")
         except DatabaseTimeoutError:
