@@ -405,6 +405,8 @@ class PriorOf:
 
 def transformation_cost(part: Transformed) -> float:
     """The cost of choosing a transformation among all there are, and its parameter, in nats."""
+    if choices := TRANSFORMATIONS[part.name].choices:
+        return math.log(len(TRANSFORMATIONS)) + math.log(len(choices))
     return math.log(len(TRANSFORMATIONS)) + sum(
         math.log(_CHARACTERS) * len(one) if isinstance(one, str) else math.log(_NUMBERS) for one in part.parameters
     )
