@@ -231,10 +231,15 @@ class Database:
         return sql
 
     def _chosen(self, names: list[str]) -> set[str]:
+        where = "" if self.schema_name is None else f" in schema {self.schema_name!r}"
         for pattern in (*self._include, *self._exclude):
             if pattern not in names and not any(c in pattern for c in "*?["):
-                where = "" if self.schema_name is None else f" in schema {self.schema_name!r}"
                 raise DatabaseError(f"no table {pattern!r}{where}{nearest(pattern, names)}")
+        for pattern in self._include:
+            if names and not any(_matches(name, (pattern,)) for name in names):
+                raise DatabaseError(
+                    f"no table is called like {pattern!r}{where}; there is {', '.join(sorted(names)[:3])} …"
+                )
         return {
             name
             for name in names
@@ -408,7 +413,8 @@ def _file_engine(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(16)
     except FileNotFoundError:
-        raise DatabaseError(f"no such database file: {path}") from None
+        hint = "" if path.suffix else "; a server's URL looks like postgresql://user@host/database"
+        raise DatabaseError(f"no such database file: {path}{hint}") from None
     except OSError as error:
         raise DatabaseError(f"cannot read {path}: {error.strerror}") from None
     if head.startswith(b"SQLite format 3\0"):
@@ -422,7 +428,8 @@ def _settled_schema(engine: Engine, wanted: str | None, safe_url: str) -> str | 
     default, found = engine.schemas()
     if wanted is not None:
         if default is not None and wanted not in found:
-            raise DatabaseError(f"no schema {wanted!r} in {safe_url}{nearest(wanted, found)}")
+            one = "; one schema is read at a time, and views in it can show tables of others" if "," in wanted else ""
+            raise DatabaseError(f"no schema {wanted!r} in {safe_url}{one or nearest(wanted, found)}")
         engine.use_schema(wanted)
         return wanted
     filled = sorted(name for name, tables in found.items() if tables)

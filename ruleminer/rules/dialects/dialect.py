@@ -117,6 +117,12 @@ class Dialect:
         f"{'L' if side == 'LEADING' else 'R'}TRIM({text}, {characters})"
     )
     """A text without certain characters (a literal) at its LEADING or TRAILING end."""
+    is_digits: Callable[[str], str] = lambda text: f"({text} <> '' AND LTRIM({text}, '0123456789') = '')"
+    """Whether a text is digits of ASCII and nothing else."""
+    joined: Callable[[Sequence[str]], str] = lambda parts: f"({' || '.join(parts)})"
+    """Texts one after the other."""
+    since_1970: Callable[[str], str]
+    """The lexical form of a moment, from a text of digits that counts the seconds since 1970."""
     number_text: TextOf
     """The lexical form of a decimal or float."""
     character: Callable[[int], exp.Expression] = lambda number: call("CHR", exp.Literal.number(number))

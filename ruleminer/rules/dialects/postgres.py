@@ -43,6 +43,10 @@ def _cells(table: str, pairs: Sequence[tuple[str, str]]) -> str:
     return f"SELECT c.family, c.v FROM {table} AS t CROSS JOIN LATERAL (VALUES {rows}) AS c(family, v)"
 
 
+def _since_1970(text: str) -> str:
+    return f"TO_CHAR(TO_TIMESTAMP(CAST({text} AS BIGINT)) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')"
+
+
 def _is_number(text: str) -> str:
     return f"{text} ~ '^[+-]?[0-9]+([.][0-9]+)?$'"
 
@@ -87,6 +91,7 @@ POSTGRES = Dialect(
     kept_as=WRITTEN,
     keeps_links=True,
     escapes_percent=True,
+    since_1970=_since_1970,
     number_text=_number_text,
     timestamp_text=zoned_timestamp_text,
     checks_json=False,
