@@ -24,7 +24,7 @@ from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.lexical import family
 from ruleminer.rules.templates import Spread, Template
 from ruleminer.rules.transformation_sql import transformed_sql
-from ruleminer.rules.transformations import FALSE, TRANSFORMATIONS, TRUE, parameter_problem
+from ruleminer.rules.transformations import FALSE, SHORTEST_DAY, TRANSFORMATIONS, TRUE, WRITTEN, parameter_problem
 from ruleminer.rules.values import Kind, Transformed, Variable
 
 # The T stands between day and time where a database keeps them as text.
@@ -50,6 +50,7 @@ POSITION = 2
 def forms(fields: Iterable[str] = ()) -> list[Transformed]:
     """All transformations that are tried; `fields` are the names of fields in the JSON at hand."""
     plain = [Transformed(name, _VALUE) for name in ("date", "year", "timestamp", "boolean", "number")]
+    plain += [Transformed(name, _VALUE, (how,)) for how in WRITTEN for name in ("day", "moment")]
     plain += [Transformed(name, _VALUE) for name in ("trim", "lower", "upper")]
     plain += [Transformed("times", _VALUE, (factor,)) for factor in FACTORS]
     plain += [Transformed("scale", _VALUE, (decimals,)) for decimals in DECIMALS]
@@ -172,6 +173,8 @@ def _formed_sql(form: Transformed, dialect: Dialect) -> str:
         conditions.append(f"contains(key, {exp.Literal.string(str(form.parameters[0])).sql('duckdb')})")
     elif form.name in ("field", "item"):
         conditions.append(f"key LIKE '{'{' if form.name == 'field' else '['}%'")
+    elif form.name in ("day", "moment"):
+        conditions.append(f"length(key) >= {SHORTEST_DAY} AND key[1] BETWEEN '0' AND '9'")
     elif form.name == "boolean":
         conditions.append(f"(length(key) <= {_LONGEST_TRUTH} OR key LIKE ' %' OR key LIKE '% ')")
     made = transformed_sql(form, exp.column("key"), None, DUCKDB).sql("duckdb")

@@ -203,7 +203,7 @@ def profile_of(
         except DatabaseError as error:
             found[table.name] = TableProfile(_counted(database, table) or 0, trouble=str(error))
     progress("structure", "", len(tables), len(tables))
-    return Profile(found, draw if database.dialect.reads_once else None)
+    return Profile(found, draw if database.own_dialect.reads_once else None)
 
 
 def empty_profile(schema: Schema) -> Profile:
@@ -217,8 +217,9 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
     if not columns:
         return TableProfile(_count(database, table))
-    if database.dialect.reads_once and _bytes(database, table) <= read_once:
-        return _profiled_at_once(database, table, columns, kept)
+    told_by = _told_by(database, table)
+    if told_by.dialect.reads_once and _bytes(told_by, table) <= read_once:
+        return _profiled_at_once(told_by, table, columns, kept)
     numbers: dict[str, ColumnProfile] = {}
     rows = 0
     name, dialect = database.quoted(table.name), database.dialect
@@ -252,6 +253,16 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     return TableProfile(
         rows, {name: _with_common(one, found[name]) if name in found else one for name, one in numbers.items()}
     )
+
+
+def _told_by(database: Database, table: Table) -> Database:
+    """Who tells the profile of a table that is kept here: its server if it has few rows, for which its one statement
+    costs less than several here. Where there are views, each of which reads tables again, it is not asked."""
+    server = database.origin
+    is_small = (table.rows or 0) <= _MANY_ROWS and len(table.columns) <= _COLUMNS_READ_ONCE
+    if server is None or not is_small or any(one.is_view for one in database.schema.tables):
+        return database
+    return server
 
 
 def _bits(one: ColumnProfile) -> tuple[int, int] | None:

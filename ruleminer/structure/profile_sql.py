@@ -148,8 +148,8 @@ def _measures(table: Table, column: Column, dialect: Dialect, later: bool) -> It
     yield f"count({name})"
     yield "NULL" if later and column.kind is Kind.INTEGER else f"count(DISTINCT {value})"
     ordered = column.kind in _ORDERED
-    yield dialect.text_of(f"min({name})") if ordered else "NULL"
-    yield dialect.text_of(f"max({name})") if ordered else "NULL"
+    for end in ("min", "max"):
+        yield dialect.text_of(dialect.extreme(end, name, table.type_of(column.name))) if ordered else "NULL"
     is_text = column.kind is Kind.TEXT
     yield f"avg({dialect.length}({value}))" if is_text else "NULL"
     if not (is_text and table.type_of(column.name).is_text):
@@ -190,9 +190,10 @@ def _filled_up(value: str, dialect: Dialect) -> str:
 
 def _value(table: Table, column: Column, dialect: Dialect) -> str:
     """What is counted of a column: not every type that is read as text can be compared."""
-    name = quote_identifier(column.name)
-    if table.type_of(column.name).is_array:
-        form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), table.type_of(column.name))
+    name, column_type = quote_identifier(column.name), table.type_of(column.name)
+    is_written = dialect.keeps_texts and column.kind is Kind.DECIMAL and not column_type.is_float
+    if column_type.is_array or is_written:
+        form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), column_type)
         return str(form.sql(dialect.name))
     return dialect.text_of(name) if column.kind is Kind.TEXT else name
 
