@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ruleminer.dataset import Dataset, read_dataset
 from ruleminer.extraction import pipeline
+from ruleminer.extraction.at_hand import at_hand
 from ruleminer.extraction.pipeline import ExtractOptions
 from ruleminer.extraction.request import provenance
 from ruleminer.extraction.summary import DatasetSummary, summarise
@@ -88,22 +89,24 @@ def extract(
     known = read_templates(None if templates is None else Path(templates))
     with using(database, timeout=600.0, trust=trust) as source:
         read = read_examples(example_sources(examples), terms, source)
-        learnt = None  # if the user says nothing of links, extraction learns the structure by itself
-        if links is not None:
-            learnt = learn_structure(source, read_links(Path(links), source.schema), progress=progress)
-        pipeline.extract(
-            source,
-            read.facts,
-            known,
-            out,
-            options or ExtractOptions(),
-            structure=learnt,
-            ontology=terms,
-            provenance=provenance(read),
-            lines=read.lines,
-            force=force,
-            progress=progress,
-        )
+        options = options or ExtractOptions()
+        with at_hand(source, options.bytes_of_source, options.timeout, progress) as near:
+            learnt = None  # if the user says nothing of links, extraction learns the structure by itself
+            if links is not None:
+                learnt = learn_structure(near, read_links(Path(links), near.schema), progress=progress)
+            pipeline.extract(
+                near,
+                read.facts,
+                known,
+                out,
+                options,
+                structure=learnt,
+                ontology=terms,
+                provenance=provenance(read),
+                lines=read.lines,
+                force=force,
+                progress=progress,
+            )
     return ExtractResult(Run.of(out), read.notes)
 
 

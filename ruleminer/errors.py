@@ -88,5 +88,9 @@ class UnansweredWarning(NoteWarning):
     """A question about the structure of a database that it did not answer: keys or links may be missing."""
 
 
+class NotKeptWarning(NoteWarning):
+    """Tables of a server that could not be kept here: they are asked for there, as often as it takes."""
+
+
 class TakenOverWarning(NoteWarning):
     """A run that a process left without finishing is taken over."""

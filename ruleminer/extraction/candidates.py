@@ -21,7 +21,7 @@ from ruleminer.extraction.cells import undo
 from ruleminer.extraction.compound_keys import KeyColumns
 from ruleminer.extraction.instances import BodyTexts, Piece
 from ruleminer.extraction.iri_spelling import spell_iris
-from ruleminer.extraction.published import can_be_published, find_unsettled, form_values, spell_texts
+from ruleminer.extraction.published import can_be_published, find_unsettled, form_values, spell_texts, stands_beside
 from ruleminer.extraction.template_sql import FACTS, AtomRelation, Compiled, Plan, compile_template, predicates_meant
 from ruleminer.progress import Progress, silent
 from ruleminer.rules.dialects import DUCKDB, Dialect
@@ -171,7 +171,8 @@ def _search_published(search: _Search, templates: Sequence[Template], done: Coll
     work = search.work
     find_unsettled(work)
     if waiting and _one(work, "SELECT count(*) FROM unsettled"):
-        form_values(work, search.dialect, search.to_things)
+        beside = all(stands_beside(templates[index]) for index in waiting)
+        form_values(work, search.dialect, search.to_things, beside)
         if any(atom.spreads for index in waiting for atom in templates[index].body):
             spell_texts(work)
         for index in waiting:

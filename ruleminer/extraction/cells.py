@@ -392,30 +392,22 @@ class _Fetch:
         ids = ", ".join(str(column.id) for column in columns)
         work.begin()
         try:
+            ((before,),) = work.execute("SELECT coalesce(max(row), 0) FROM cell_text").fetchall()
             with incoming(work, self._source, query, self._table):
                 work.execute(
-                    """
-                    CREATE OR REPLACE TEMP TABLE arrived AS
-                    SELECT row_number() OVER () + (SELECT coalesce(max(row), 0) FROM cell_text) AS row, * FROM incoming
+                    f"""
+                    INSERT INTO cell_text
+                    SELECT row, col, key, raw, {number_of(0)}, space FROM (
+                        SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw
+                        FROM (SELECT {before} + row_number() OVER () AS row, * FROM incoming))
+                    JOIN source_column USING (col) WHERE key IS NOT NULL
                     """
                 )
-            ((arrived,),) = work.execute("SELECT count(*) FROM arrived").fetchall()
+            ((arrived,),) = work.execute(f"SELECT count(DISTINCT row) FROM cell_text WHERE row > {before}").fetchall()
             if most is not None and arrived > most:
                 undo(work)
                 return False
-            work.execute(
-                f"""
-                INSERT INTO cell_text
-                SELECT row, col, key, raw, {number_of(0)}, space FROM (
-                    SELECT row, unnest([{ids}]) AS col, unnest([{keys}]) AS key, unnest([{raws}]) AS raw FROM arrived)
-                JOIN source_column USING (col) WHERE key IS NOT NULL
-                """
-            )
-            work.execute(
-                f"INSERT INTO fetched SELECT ?, ?, count(*) FROM arrived WHERE coalesce({keys}) IS NOT NULL",
-                [self._number, self._table],
-            )
-            work.execute("DROP TABLE arrived")
+            work.execute("INSERT INTO fetched VALUES (?, ?, ?)", [self._number, self._table, arrived])
             work.commit()
         except BaseException:
             undo(work)

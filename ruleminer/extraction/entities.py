@@ -29,7 +29,7 @@ from ruleminer.extraction.entity_names import Choice, Names, rows_with_keys
 from ruleminer.extraction.table_keys import key_of, may_be_name, no_key, of_table
 from ruleminer.problem.facts import FactKey, fact_keys
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind
-from ruleminer.rules.mapping import iri_safe
+from ruleminer.rules.mapping import LOOKS_LIKE_IRI, iri_safe, looks_like_iri
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database
 from ruleminer.sources.schema import Schema
@@ -326,14 +326,13 @@ def _as_iris(facts: pa.Table, position: int, doubtful: Set[int]) -> pa.Table:
     with several readings tell nothing, and stay as they are: their readings are keys.
     """
     name, other = f"arg{position}", f"arg{3 - position}"
-    is_iri = pc.match_substring(facts[name], "://")
+    is_iri = pc.match_substring_regex(facts[name], LOOKS_LIKE_IRI)
     terms = facts["predicate"]
     mixed = {*terms.filter(is_iri).unique().to_pylist()} & {*terms.filter(pc.invert(is_iri)).unique().to_pylist()}
     rows = dict(_rows_of(facts, mixed, (name, other, SPACES[position - 1])))
-    iris = [one for one in rows.values() if one[1] is not None and "://" in one[1]]
-    plain = {
-        row: one for row, one in rows.items() if row not in doubtful and one[1] is not None and "://" not in one[1]
-    }
+    filled = {row: one for row, one in rows.items() if one[1] is not None}
+    iris = [one for one in filled.values() if looks_like_iri(one[1])]
+    plain = {row: one for row, one in filled.items() if row not in doubtful and not looks_like_iri(one[1])}
     keys: dict[tuple[str, str, str | None], int | None] = {
         (predicate, text, beside): space for predicate, text, beside, space in plain.values()
     }
@@ -518,4 +517,4 @@ def _only_classes(ontology: Ontology, predicate: str) -> bool:
 
 def _may_be_name(text: str) -> bool:
     is_number = text.removeprefix("-").replace(".", "", 1).isdecimal()
-    return 0 < len(text) <= _LONGEST and not is_number and "://" not in text
+    return 0 < len(text) <= _LONGEST and not is_number and not looks_like_iri(text)

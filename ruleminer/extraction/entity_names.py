@@ -146,12 +146,12 @@ class Names:
         keys = [f"k{place}" for place in range(len(key))]
         order = [f"o{place}" for place in range(len(key))]
         made = [f"{_text(database, table, name)} AS {one}" for one, name in zip(keys, key, strict=True)]
-        made += [f"{quote_identifier(name)} AS {one}" for one, name in zip(order, key, strict=True)]
+        made += [f"{_ordered(database, table, name)} AS {one}" for one, name in zip(order, key, strict=True)]
         sql = (
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT v, {', '.join(keys)} FROM ("
             f"SELECT v, {', '.join(keys)}, row_number() OVER (PARTITION BY v ORDER BY {', '.join(order)}) AS place "
             f"FROM (SELECT DISTINCT {value} AS v, {', '.join(made)} "
-            f"FROM {database.quoted(table.name)} WHERE {value} IN (SELECT v FROM ruleminer_names)"
+            f"FROM {database.quoted(table.name)} AS t WHERE {value} IN (SELECT v FROM ruleminer_names)"
             f" AND {_filled(key)}) AS d) AS e "
             f"WHERE place <= {MOST_READINGS} ORDER BY v, place"
         )
@@ -186,8 +186,8 @@ class Names:
         own = [_text(database, table, name) for name in key]
         sql = (
             f"WITH ruleminer_names AS {database.dialect.value_list} SELECT {', '.join((*own, *values))} "
-            f"FROM {database.quoted(table.name)} WHERE {held} >= 2 AND {_filled(key)} "
-            f"ORDER BY {', '.join(map(quote_identifier, key))}"
+            f"FROM {database.quoted(table.name)} AS t WHERE {held} >= 2 AND {_filled(key)} "
+            f"ORDER BY {', '.join(_ordered(database, table, name) for name in key)}"
         )
         wanted = set(self._texts)
 
@@ -265,6 +265,11 @@ def _text(database: Database, table: Table, column: str) -> str:
     if found.kind is not Kind.TEXT:
         return database.dialect.text_of(quote_identifier(column))
     return str(database.dialect.lexical(exp.column(identifier(column)), found).sql(database.dialect.name))
+
+
+def _ordered(database: Database, table: Table, column: str) -> str:
+    """What rows of a table `t` are ordered by, to go by a column: a bare name may be that of what is selected."""
+    return database.dialect.ordered(f"t.{quote_identifier(column)}", table.type_of(column))
 
 
 def _rows(

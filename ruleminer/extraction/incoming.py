@@ -49,7 +49,8 @@ def incoming(work: duckdb.DuckDBPyConnection, source: Source, query: Query, tabl
             raise _told(failed[0], table) from None
         raise
     finally:
-        with suppress(duckdb.TransactionException):  # one that broke lets nothing go; the next takes its place
+        # A transaction that broke lets nothing go, and the next takes its place; a connection may have been closed.
+        with suppress(duckdb.TransactionException, duckdb.ConnectionException):
             work.unregister("incoming")
 
 

@@ -28,6 +28,7 @@ import duckdb
 import pyarrow as pa
 
 from ruleminer.extraction.compound_keys import KeyColumns
+from ruleminer.rules.mapping import looks_like_iri
 from ruleminer.structure.words import best_likeness
 
 _ALIKE = 0.7  # of a piece of a namespace and a predicate's name
@@ -239,11 +240,6 @@ def must_stand(piece: str, predicates: Iterable[str], known: Set[str]) -> bool:
     return not is_word and not names_something(piece, predicates)
 
 
-def is_plain(text: str) -> bool:
-    """Whether a text with marks in it is no IRI."""
-    return "://" not in text and not text.startswith(("urn:", "tag:"))
-
-
 def _find_naming_words(work: duckdb.DuckDBPyConnection, predicates: Sequence[str]) -> None:
     """Fill `naming_word(text)`: the pieces of namespaces that are alike a predicate's name."""
     inner = work.execute(
@@ -266,7 +262,7 @@ def _find_plain_texts(work: duckdb.DuckDBPyConnection, predicates: Sequence[str]
         "SELECT iri, i.text, s.text FROM segment s JOIN iri i USING (iri) WHERE first = last AND how = ''"
         " AND NOT contains(i.text, '://') ORDER BY ALL"
     ).fetchall():
-        if is_plain(text):
+        if not looks_like_iri(text):
             pieces[iri] = pieces.get(iri, 0) + must_stand(piece, predicates, known)
     work.register(
         "plain", pa.table({"iri": pa.array(pieces, pa.int32()), "pieces": pa.array(pieces.values(), pa.int32())})

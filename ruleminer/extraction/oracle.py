@@ -15,13 +15,14 @@ from urllib.parse import unquote
 
 from ruleminer.extraction.catalog import Catalog, SourceColumn
 from ruleminer.extraction.fact_relations import LONGEST_RUN, MOST_PIECES
-from ruleminer.extraction.iri_spelling import is_plain, must_stand, names_something
+from ruleminer.extraction.iri_spelling import must_stand, names_something
 from ruleminer.extraction.published import CUT, LONGEST, MOST_WORDS, can_be_published, forms
 from ruleminer.extraction.published import LONGEST_RUN as WORDS_OF_ONE
 from ruleminer.problem.facts import Fact
 from ruleminer.rules.canonical import canonical
 from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.lexical import constant_of, family, lexical_form, readings
+from ruleminer.rules.mapping import looks_like_iri
 from ruleminer.rules.parser import joined
 from ruleminer.rules.printer import rule_text
 from ruleminer.rules.templates import AtomPattern, Restriction, Slot, Spread, Template
@@ -450,7 +451,7 @@ def _spellings(iri: str, rows: list[Row], habits: Habits) -> dict[int, list[Way]
         if best:
             ways[index] = best
     explained = {index: sum(pieces for _, _, pieces, _ in best[0]) for index, best in ways.items()}
-    if is_plain(iri):
+    if not looks_like_iri(iri):
         single = [iri[start:stop] for start, stop, pieces in segments if pieces == 1]
         known = {text for row in rows for text in row.texts.values()} | {row.table.lower() for row in rows}
         least = sum(must_stand(piece, habits.predicates, known) for piece in single)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,10 @@ def extract(
         if again and read_dataset(run).manifest.get("plan") != plan:
             run.keep_dataset()
         given = examples.filter(pc.invert(examples["positive"]))
-        with _work_file(run, plan, options) as work, heeding_interrupts(progress, work.interrupt) as progress:
+        with (
+            _work_file(run, plan, options) as work,
+            heeding_interrupts(progress, partial(_interrupt, database, work)) as progress,
+        ):
             with _step(work, "facts", times) as todo:
                 if todo:
                     progress("facts", "sampling", 0, 1)
@@ -172,7 +176,7 @@ def extract(
                 if todo:
                     with _search_time(work, options.timeout):
                         bounded = not options.exhaustive
-                        dialect = database.dialect if options.transformations else None
+                        dialect = database.own_dialect if options.transformations else None
                         find_candidates(
                             work,
                             catalog,
@@ -198,7 +202,7 @@ def extract(
             manifest = {
                 "ruleminer": ruleminer.__version__,
                 "plan": plan,
-                "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.dialect.name},
+                "source": {"url": database.safe_url, "schema": schema.name, "dialect": database.own_dialect.name},
                 **({"ontology": {"sha256": ontology.sha256}} if ontology else {}),
                 **(provenance or {}),
                 "options": asdict(options),
@@ -227,6 +231,7 @@ def extract(
             write_structure(structure, run.structure)
             try:
                 folder = write_dataset(work, run, names, schema, manifest, told, given, ontology, spaces, again=again)
+                work.execute("PRAGMA disable_checkpoint_on_shutdown")  # nobody goes on with it
             except DatasetChangedError:
                 _forget_work(run)
                 raise
@@ -381,6 +386,7 @@ def _work_file(run: Run, plan: str, options: ExtractOptions) -> Iterator[duckdb.
         work.execute("SET max_temp_directory_size = ?", [options.memory])
         work.execute(f"SET threads = {options.threads or os.cpu_count() or 1}")
         work.execute("SET preserve_insertion_order = false")
+        work.execute("SET force_compression = 'uncompressed'")  # it goes when the dataset is there
         work.execute("SET enable_progress_bar = false")  # ours is drawn elsewhere
         work.execute("CREATE TABLE IF NOT EXISTS step_done (name VARCHAR, seconds DOUBLE)")
         yield work
@@ -409,6 +415,11 @@ def _opened_work(folder: Path, plan: str) -> duckdb.DuckDBPyConnection:
         for rest in (file, file.with_name(file.name + ".wal")):
             remove(rest)
     return duckdb.connect(file)
+
+
+def _interrupt(database: Database, work: duckdb.DuckDBPyConnection) -> None:
+    database.interrupt()
+    work.interrupt()
 
 
 @contextmanager

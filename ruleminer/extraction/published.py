@@ -24,8 +24,8 @@ from ruleminer.rules.dialects import DUCKDB, Dialect
 from ruleminer.rules.lexical import family
 from ruleminer.rules.templates import Spread, Template
 from ruleminer.rules.transformation_sql import transformed_sql
-from ruleminer.rules.transformations import FALSE, TRANSFORMATIONS, TRUE, parameter_problem
-from ruleminer.rules.values import Transformed, Variable
+from ruleminer.rules.transformations import FALSE, SHORTEST_DAY, TRANSFORMATIONS, TRUE, WRITTEN, parameter_problem
+from ruleminer.rules.values import Kind, Transformed, Variable
 
 # The T stands between day and time where a database keeps them as text.
 SEPARATORS = (" ", "T", ", ", ",", "-", " - ", "/", "@", ":", ": ", ";", "|", "_", ".", "#", "=", " (", "(", ")")
@@ -50,6 +50,7 @@ POSITION = 2
 def forms(fields: Iterable[str] = ()) -> list[Transformed]:
     """All transformations that are tried; `fields` are the names of fields in the JSON at hand."""
     plain = [Transformed(name, _VALUE) for name in ("date", "year", "timestamp", "boolean", "number")]
+    plain += [Transformed(name, _VALUE, (how,)) for how in WRITTEN for name in ("day", "moment")]
     plain += [Transformed(name, _VALUE) for name in ("trim", "lower", "upper")]
     plain += [Transformed("times", _VALUE, (factor,)) for factor in FACTORS]
     plain += [Transformed("scale", _VALUE, (decimals,)) for decimals in DECIMALS]
@@ -102,11 +103,23 @@ def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect, to_things: Collection[str] = ()) -> None:
-    """Fill `formed` for the facts of unsettled properties from `value`.
+def stands_beside(template: Template) -> bool:
+    """Whether both arguments stand in one row, the first as it is."""
+    first = template.arguments[0]
+    return len(template.body) == 1 and any(term == first for _, term in template.body[0].columns)
+
+
+def form_values(
+    work: duckdb.DuckDBPyConnection, dialect: Dialect, to_things: Collection[str] = (), beside: bool = False
+) -> None:
+    """Fill `formed` for the facts of unsettled properties from `value`; `beside` if no value matters but those in a
+    row with the first argument.
 
     What properties lead `to_things` by are keys: they may be written in other letters, but are no sums and no days.
     """
+    rows = f"""SELECT row FROM argument_cell SEMI JOIN (
+               SELECT val FROM argument WHERE pos <> {POSITION} AND fact IN ({_UNSETTLED_FACTS})) USING (val)"""
+    near = f"SEMI JOIN (SELECT val FROM cell SEMI JOIN ({rows}) USING (row)) USING (val)"
     work.execute(
         f"""
         CREATE OR REPLACE TEMP TABLE asked_reading AS
@@ -122,13 +135,25 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect, to_things: Co
         documents = f"family = 'text' AND length(key) <= {LONGEST} AND key LIKE '{{%' AND json_valid(key)"
         names = work.execute(f"SELECT DISTINCT unnest(json_keys(key)) FROM value WHERE {documents}").fetchall()
         tried = [one for one in forms(name for (name,) in names) if family(TRANSFORMATIONS[one.name].gives) in asked]
+        work.execute(f"CREATE OR REPLACE TEMP TABLE value_tried AS SELECT * FROM value {near if beside else ''}")
         taken = dict(map(_taken, tried))
         for relation, query in taken.items():
             work.execute(f"CREATE OR REPLACE TEMP TABLE {relation} AS {query}")
+        by_kind: dict[Kind, list[str]] = {}
         for form in tried:
-            work.execute(_formed_sql(form, dialect))
+            by_kind.setdefault(family(TRANSFORMATIONS[form.name].gives), []).append(_formed_sql(form, dialect))
+        for gives, queries in by_kind.items():  # together: a statement for each would cost more than what it finds
+            work.execute(
+                f"""
+                INSERT INTO formed_value
+                SELECT val, form, made_family, made, family <> made_family OR key <> made
+                FROM ({" UNION ALL ".join(queries)})
+                JOIN (SELECT * FROM asked_key WHERE made_family = '{gives}') USING (made)
+                """
+            )
         for relation in taken:
             work.execute(f"DROP TABLE {relation}")
+        work.execute("DROP TABLE value_tried")
     work.execute(
         """
         CREATE OR REPLACE TABLE formed AS
@@ -142,13 +167,14 @@ def form_values(work: duckdb.DuckDBPyConnection, dialect: Dialect, to_things: Co
 
 
 def _formed_sql(form: Transformed, dialect: Dialect) -> str:
-    """What one form makes of all values, as far as it is asked for."""
-    known = TRANSFORMATIONS[form.name]
+    """What one form makes of all values that it takes."""
     conditions = []
     if form.name in ("before", "after"):
         conditions.append(f"contains(key, {exp.Literal.string(str(form.parameters[0])).sql('duckdb')})")
     elif form.name in ("field", "item"):
         conditions.append(f"key LIKE '{'{' if form.name == 'field' else '['}%'")
+    elif form.name in ("day", "moment"):
+        conditions.append(f"length(key) >= {SHORTEST_DAY} AND key[1] BETWEEN '0' AND '9'")
     elif form.name == "boolean":
         conditions.append(f"(length(key) <= {_LONGEST_TRUTH} OR key LIKE ' %' OR key LIKE '% ')")
     made = transformed_sql(form, exp.column("key"), None, DUCKDB).sql("duckdb")
@@ -156,12 +182,8 @@ def _formed_sql(form: Transformed, dialect: Dialect) -> str:
         letters = (ascii_uppercase, ascii_lowercase) if form.name == "lower" else (ascii_lowercase, ascii_uppercase)
         made = f"translate(key, '{letters[0]}', '{letters[1]}')"
     form_literal = exp.Literal.string(form_text(form)).sql("duckdb")
-    return f"""
-        INSERT INTO formed_value
-        SELECT val, {form_literal}, made_family, made, family <> made_family OR key <> made
-        FROM (SELECT val, family, key, {made} AS made FROM {_taken(form)[0]} WHERE {" AND ".join(conditions) or "true"})
-        JOIN (SELECT * FROM asked_key WHERE made_family = '{family(known.gives)}') USING (made)
-    """
+    where = " AND ".join(conditions) or "true"
+    return f"SELECT val, {form_literal} AS form, family, key, {made} AS made FROM {_taken(form)[0]} WHERE {where}"
 
 
 def _taken(form: Transformed) -> tuple[str, str]:
@@ -170,11 +192,11 @@ def _taken(form: Transformed) -> tuple[str, str]:
     families = sorted({str(family(kind)) for kind in known.takes})
     taken = ", ".join(f"'{name}'" for name in families)
     name = "_".join(["taken", *families])
-    query = f"SELECT val, family, key FROM value WHERE family IN ({taken}) AND length(key) <= {LONGEST}"
+    query = f"SELECT val, family, key FROM value_tried WHERE family IN ({taken}) AND length(key) <= {LONGEST}"
     if form.name in _SAME_DIGITS:
         gives = family(known.gives)
         name = f"{name}_of_{gives}"
-        query += f""" AND {_DIGITS.format("key")} IN (
+        query += f""" AND key < ':' AND {_DIGITS.format("key")} IN (
             SELECT {_DIGITS.format("made")} FROM asked_key WHERE made_family = '{gives}')"""
     return name, query
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ruleminer.errors import InputError
+from ruleminer.extraction.at_hand import at_hand
 from ruleminer.extraction.interrupts import heeding_interrupts
 from ruleminer.extraction.pipeline import ExtractOptions, extract
 from ruleminer.extraction.recipes import Recipe, read_recipe
@@ -94,23 +95,24 @@ def _extract_one(request: ExtractRequest, recipe: Recipe | None, progress: Progr
         if recipe and recipe.predicates:
             facts = facts.filter(pc.is_in(facts["predicate"], value_set=pa.array(recipe.predicates)))
         origin, lines = provenance(examples, request.scenario, recipe), examples.lines
-        wishes = read_links(request.links, database.schema) if request.links else None
-        structure = learn_structure(database, wishes, discover=recipe is None, draw=options.draw, progress=progress)
         handed_over = [facts]  # there may be millions, and of most nothing is needed when some have been chosen
         del facts, examples
-        return extract(
-            database,
-            handed_over.pop(),
-            templates,
-            request.out,
-            options,
-            structure=structure,
-            ontology=ontology,
-            provenance=origin,
-            lines=lines,
-            force=request.force,
-            progress=progress,
-        )
+        with at_hand(database, options.bytes_of_source, options.timeout, progress) as near:
+            wishes = read_links(request.links, near.schema) if request.links else None
+            structure = learn_structure(near, wishes, discover=recipe is None, draw=options.draw, progress=progress)
+            return extract(
+                near,
+                handed_over.pop(),
+                templates,
+                request.out,
+                options,
+                structure=structure,
+                ontology=ontology,
+                provenance=origin,
+                lines=lines,
+                force=request.force,
+                progress=progress,
+            )
 
 
 def provenance(examples: Examples, scenario: Path | None = None, recipe: Recipe | None = None) -> dict[str, object]:

@@ -6,6 +6,7 @@ returns its rows nor on the engine: the same seed draws the same facts from Duck
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 
@@ -25,12 +26,14 @@ from ruleminer.rules.values import Kind
 POOL = 20_000
 # So many tuples are drawn for each negative that is wanted; some are positives, or drawn before.
 _DRAWS = 12
+# Mostly, fewer are enough.
+_DRAWS_AT_FIRST = 2
 # So few of one origin are picked out without a look at the order of the others.
 _FEW = 10_000
 # The greatest BIGINT.
 _GREATEST = 2**63 - 1
 # Where one column alone has so many times as many constants, only those are looked at whose MD5 is small enough.
-_MANY = 4
+_MANY = 2
 # Of a column whose values stand in so many rows on average, they are told apart first.
 _REPEATED = 2
 # So many columns are not asked one by one.
@@ -279,9 +282,8 @@ def constants_query(
         most or {}
     )
     bounds = {of: _bound(known[of]) for of in families}
-    early = [f"family <> '{of}' OR {seeded} < '{bound}'" for of, bound in sorted(bounds.items()) if bound]
     place, relations, parts = identifier(table).sql(dialect.name), list[str](), list[str]()
-    once = list[tuple[str, str]]()
+    once, seeds = list[tuple[str, str]](), 1
     for column in columns:
         of = exp.Literal.string(str(column.family)).sql(dialect.name)
         form = dialect.lexical(column_of("t", column.name), column.type).sql(dialect.name)
@@ -293,25 +295,37 @@ def constants_query(
             name = f"ruleminer_values{column.id}"
             if column.family is Kind.TEXT:  # a column may have a collation of its own, by which AB is ab
                 own = f'{own} COLLATE "C" AS {identifier(column.name).sql(dialect.name)}'
-            relations.append(f"{name} AS {dialect.materialized}(SELECT DISTINCT {own} FROM {place} AS t)")
-        parts.append(f"SELECT {of} AS family, {form} AS v FROM {name} AS t")
+            # Without the limit an engine may look for early MD5s first, in all rows.
+            distinct = f"SELECT DISTINCT {own} FROM {place} AS t LIMIT {_GREATEST}"
+            relations.append(f"{name} AS {dialect.materialized}({distinct})")
+        bound = bounds[column.family]
+        early = f"{seeded} < '{bound}'" if bound else "v IS NOT NULL"
+        seeds += bool(bound)
+        parts.append(
+            f"SELECT {of} AS family, v FROM (SELECT {form} AS v FROM {name} AS t) AS c{column.id} WHERE {early}"
+        )
     if once:
-        parts.append(dialect.cells(place, once))
+        bounded = [f"(family <> '{of}' OR {seeded} < '{bound}')" for of, bound in sorted(bounds.items()) if bound]
+        seeds += len(bounded)
+        early = " AND ".join(["v IS NOT NULL", *bounded])
+        parts.append(f"SELECT family, v FROM ({dialect.cells(place, once)}) AS c WHERE {early}")
     values = f"WITH {', '.join(relations)} " if relations else ""
     sql = (
         f"{values}SELECT family, v FROM (SELECT family, v, row_number() OVER (PARTITION BY family "
-        f"ORDER BY {seeded}, v) AS place FROM (SELECT DISTINCT family, v FROM ({' UNION ALL '.join(parts)}) AS d "
-        f"WHERE {' AND '.join(['v IS NOT NULL', *(f'({one})' for one in early)])}) AS e) AS f WHERE place <= {POOL}"
+        f"ORDER BY {seeded}, v) AS place FROM (SELECT DISTINCT family, v FROM ({' UNION ALL '.join(parts)}) AS d"
+        f") AS e) AS f WHERE place <= {POOL}"
     )
-    return Query(sql, (str(seed),) * (1 + len(early)))
+    return Query(sql, (str(seed),) * seeds)
 
 
 def _bound(known: int) -> str:
     """What the MD5 of the first of so many constants is certainly less than, as they are very many; '' for anything.
 
-    Twice as many as are wanted lie below it on average, so that fewer are not to be expected in the life of the world.
+    So many more than are wanted lie below it on average that fewer are not to be expected in the life of the world:
+    ten standard deviations.
     """
-    return f"{int(2 * POOL / known * 16**8):08x}" if known > _MANY * POOL else ""
+    share = (POOL + 10 * math.sqrt(POOL)) / max(1, known)
+    return f"{int(share * 16**8):08x}" if known > _MANY * POOL and share < 1 else ""
 
 
 def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
@@ -327,12 +341,25 @@ def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
              ELSE text END
         """
     )
+    for draws in (_DRAWS_AT_FIRST, _DRAWS):
+        _draw_tuples(work, seed, draws)
+        short = """SELECT count(*) FROM argument_type LEFT JOIN (
+                       SELECT predicate, count(*) AS drawn FROM drawn_now GROUP BY 1) USING (predicate)
+                   WHERE coalesce(drawn, 0) < wanted"""
+        if work.execute(short).fetchone() == (0,):
+            break
+    work.execute("INSERT INTO chosen SELECT * FROM drawn_now")
+    work.execute("DROP TABLE drawn_now")
+
+
+def _draw_tuples(work: duckdb.DuckDBPyConnection, seed: int, draws: int) -> None:
+    """`drawn_now`: the first of so many draws for each negative that is wanted."""
     work.execute(
         f"""
-        INSERT INTO chosen
+        CREATE OR REPLACE TEMP TABLE drawn_now AS
         WITH draw AS (
             SELECT predicate, pos, kind, family, wanted, max(pos) OVER (PARTITION BY predicate) AS arity,
-                   unnest(range({_DRAWS} * wanted)) AS number
+                   unnest(range({draws} * wanted)) AS number
             FROM argument_type),
         throw AS (
             SELECT d.*, md5_number_lower(concat_ws(chr(31), ?, predicate, pos, number)) % size AS dice
@@ -345,7 +372,7 @@ def _draw_negatives(work: duckdb.DuckDBPyConnection, seed: int) -> None:
                    any_value(text) FILTER (pos = 1) AS arg1, any_value(text) FILTER (pos = 2) AS arg2,
                    any_value(kind) FILTER (pos = 1) AS kind1, any_value(kind) FILTER (pos = 2) AS kind2
             FROM drawn GROUP BY predicate, number HAVING count(*) = any_value(arity))
-        SELECT predicate, arg1, arg2, kind1, kind2, false, NULL, NULL
+        SELECT predicate, arg1, arg2, kind1, kind2, false AS positive, NULL::INTEGER AS space1, NULL::INTEGER AS space2
         FROM (SELECT *, min(number) OVER (PARTITION BY predicate, arg1, arg2) AS earliest FROM pair
               WHERE NOT EXISTS (
                   SELECT 1 FROM example e WHERE e.positive AND e.predicate = pair.predicate

@@ -27,6 +27,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, Property
 from ruleminer.proposals.claims import Home, home_of
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
+from ruleminer.rules.mapping import looks_like_iri
 from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
@@ -102,7 +103,7 @@ def _apart(classes: Mapping[str, Measured], ontology: Ontology) -> dict[str, lis
         name: {
             fact
             for fact, told in zip(one.pool.positives, one.pool.spaces or repeat(()), strict=False)
-            if not any(told) and "://" not in fact[0]
+            if not any(told) and not looks_like_iri(fact[0])
         }
         for name, one in classes.items()
     }

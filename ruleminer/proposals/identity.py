@@ -34,6 +34,10 @@ Key = tuple[Place, ...]
 """The columns of the key that a space is known by: one, or several of one table."""
 
 
+Template = tuple[Key, str]
+"""The columns of a key in the order in which they stand in the template behind them."""
+
+
 class Datatypes(StrEnum):
     """Whose datatypes values are published with: a DATE under a range of xsd:dateTime is a midnight, or a date."""
 
@@ -43,19 +47,19 @@ class Datatypes(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IriSpace:
-    """A template with a `{}` for each column of the key, and the classes whose entities it names."""
+    """A template with a `{}` for each column of the key, in that order, and the classes whose entities it names."""
 
     key: Key
     template: str
     classes: tuple[str, ...] = ()
     why: str = ""
 
-    def iri(self, variables: Sequence[Variable]) -> Iri:
-        """The IRI of the entity whose key these variables hold, in the order of the key."""
+    def iri(self, held: Mapping[Place, Variable]) -> Iri:
+        """The IRI of the entity whose key these variables hold."""
         texts = self.template.split(HOLE)
         parts: list[str | Variable] = [texts[0]]
-        for variable, text in zip(variables, texts[1:], strict=True):
-            parts += [variable, text]
+        for place, text in zip(self.key, texts[1:], strict=True):
+            parts += [held[place], text]
         return Iri(tuple(part for part in parts if part))
 
     def line(self) -> str:
@@ -71,7 +75,7 @@ class IdentityPolicy:
 
     base: str
     structure: Structure
-    templates: Mapping[Key, str]
+    templates: Mapping[Key, Template]
     whole_iris: frozenset[Place] = frozenset()
     overridden: Mapping[Key, str] = field(default_factory=dict)  # which wish of the user gave the template
     spaces: tuple[IriSpace, ...] = ()
@@ -93,7 +97,7 @@ class IdentityPolicy:
     def space(self, key: Key) -> IriSpace:
         """The space with this key; one that no override names goes by its table."""
         wish = self.overridden.get(key)
-        return IriSpace(key, self.templates[key], (), f" (as asked for {wish})" if wish else "")
+        return IriSpace(*self.templates[key], (), f" (as asked for {wish})" if wish else "")
 
 
 def identity_policy(
@@ -116,35 +120,50 @@ def identity_policy(
     uses = _uses(ontology, rules, structure, whole)
     named = _overridden(ontology, overrides, structure, uses)
     taken: set[str] = set()
-    templates: dict[Key, str] = {}
-    before = {**_shown(rules, structure), **(settled or {})}
+    templates: dict[Key, Template] = {}
+    before = {frozenset(columns): (columns, text) for columns, text in (settled or {}).items()}
+    before = {**_shown(rules, structure), **before}
+    shown = {text for _, text in before.values()}
     for key in uses:
-        own = named[key][1] if key in named else before.get(_columns_text(key))
-        while own is None or (own in before.values() and key not in named and _columns_text(key) not in before):
+        own = named[key][1] if key in named else None
+        known = before.get(frozenset(_columns_text(key))) if own is None else None
+        while known is None and (own is None or (own in shown and key not in named)):
             name = _free_name(_name(key, structure.schema), taken)
             own = f"{base}{name}/{'/'.join([HOLE] * len(key))}"
-        templates[key] = own
+        order = sorted(key, key=lambda place: known[0].index(".".join(place))) if known else key
+        templates[key] = tuple(order), known[1] if known else str(own)
     _refuse_shared(templates, named)
     policy = IdentityPolicy(base, structure, templates, whole, {key: wish for key, (wish, _) in named.items()})
     return _with_report(policy, ontology, rules, uses)
 
 
-def _shown(rules: Sequence[Rule], structure: Structure) -> dict[tuple[str, ...], str]:
-    """The templates of IRIs that rules put together of one key themselves, where all that do agree, by its columns."""
-    found: dict[Key, set[str]] = {}
+def _shown(rules: Sequence[Rule], structure: Structure) -> dict[frozenset[str], tuple[tuple[str, ...], str]]:
+    """The templates of IRIs that rules put together of a key themselves, where all that do agree, by its columns."""
+    found: dict[Key, set[Template]] = {}
     for rule in rules:
         for variable in rule.arguments:
             concat = rule.definition_of(variable)
             if concat is None or not spells_iri(rule, variable) or concat.transformations:
                 continue
-            if len(rule.variables_of(variable)) != 1 or structure.space(rule.places_of(variable)[0]) is None:
+            key, variables = entity_key(rule, variable, structure)
+            if len(concat.variables) != len(key) or not _is_key(key, structure):
                 continue
-            key, _ = entity_key(rule, variable, structure)
+            held = dict(zip(variables, key, strict=True))
             text = "".join(legal_iri_text(part) if isinstance(part, str) else HOLE for part in concat.parts)
-            found.setdefault(key, set()).add(text)
-    agreed = {key: next(iter(texts)) for key, texts in found.items() if len(texts) == 1}
-    uses = Counter(agreed.values())
-    return {_columns_text(key): text for key, text in agreed.items() if uses[text] == 1}
+            found.setdefault(key, set()).add((tuple(held[one] for one in concat.variables), text))
+    agreed = [next(iter(templates)) for templates in found.values() if len(templates) == 1]
+    uses = Counter(text for _, text in agreed)
+    columns = ((_columns_text(order), text) for order, text in agreed if uses[text] == 1)
+    return {frozenset(names): (names, text) for names, text in columns}
+
+
+def _is_key(key: Key, structure: Structure) -> bool:
+    """Whether one column is known as a key, or several together are that of their table."""
+    if len(key) == 1:
+        return structure.space(key[0]) is not None
+    table = structure.schema.table(key[0].table) if len({place.table for place in key}) == 1 else None
+    columns = {place.column for place in key}
+    return table is not None and any({*known} == columns for known in (table.primary_key, *table.unique))
 
 
 def check_overrides(
@@ -265,7 +284,7 @@ def _entity(rule: Rule, variable: Variable, policy: IdentityPolicy) -> Iri:
     key, variables = entity_key(rule, variable, policy.structure)
     concat = rule.definition_of(variable)
     changed = {part.variable: part for part in concat.transformations} if concat else {}
-    iri = policy.space(key).iri(variables)
+    iri = policy.space(key).iri(dict(zip(key, variables, strict=True)))
     parts = tuple(changed.get(part, part) if isinstance(part, Variable) else part for part in iri.parts)
     return replace(iri, parts=parts, spelled=concat is not None)
 
@@ -342,9 +361,9 @@ def _overridden(
     return found
 
 
-def _refuse_shared(templates: Mapping[Key, str], named: Mapping[Key, tuple[str, str]]) -> None:
+def _refuse_shared(templates: Mapping[Key, Template], named: Mapping[Key, tuple[str, str]]) -> None:
     """A template that the user gives must not be one that another space has anyway."""
-    others = {template: key for key, template in templates.items() if key not in named}
+    others = {template: key for key, (_, template) in templates.items() if key not in named}
     for wish, template in named.values():
         if template in others:
             raise InputError(

@@ -73,8 +73,11 @@ class Measure:
         self.rows = sum(table.rows or 0 for table in schema.tables)
         self._distinct: dict[Place, int] = {}
         self._priors: dict[tuple[str, Body], Prior] = {}
-        nothing = links_to_nothing(schema, structure.profile) if structure else {}
-        self.prior_of = PriorOf(ontology, schema, self._distinct, nothing)
+        self._nothing: dict[Place, str] = {}
+        if structure:
+            leading = links_to_nothing(schema, structure.profile)
+            self._nothing |= {place: str(number) for place, number in leading.items()}
+        self.prior_of = PriorOf(ontology, schema, self._distinct, self._nothing)
 
     def measured(self, pool: Pool, written: Sequence[Rule] = ()) -> Measured | None:
         """The pool with the most promising rules and all that ranking asks of them; None if no rule can be run.
@@ -92,7 +95,8 @@ class Measure:
         usable = [one for one in found if one is not None]
         finer = refinements(usable, self.derivations, self.prior_of, self.weights)
         shapes = conditions_of_shapes([one.pool for one in usable], self.derivations.database.schema)
-        filled = without_placeholders(usable, self.derivations.structure, self.weights)
+        asked = self.derivations.structure, self.weights, self.derivations.database, self._nothing
+        filled = without_placeholders(usable, *asked)
         finer = [list(chain(*some)) for some in zip(finer, shapes, filled, strict=True)]
         refined = [one for one, rules in zip(usable, finer, strict=True) if rules]
         more = with_rules([one.pool for one in refined], [rules for rules in finer if rules], REFINED, self.derivations)

@@ -18,7 +18,7 @@ from dataclasses import replace
 from ruleminer.proposals.candidate_sets import Arguments, CandidateSet
 from ruleminer.rules.body import Body
 from ruleminer.rules.canonical import canonical
-from ruleminer.rules.mapping import is_absolute
+from ruleminer.rules.mapping import is_absolute, looks_like_iri
 from ruleminer.rules.transformations import transformed
 from ruleminer.rules.values import Concat, Place, Rule, Transformed, Variable
 
@@ -27,7 +27,7 @@ _VALUE = Variable("a")
 
 def in_one_spelling(positives: Sequence[CandidateSet], facts: Sequence[CandidateSet]) -> list[CandidateSet]:
     """Some facts of a term with IRIs in place of keys, where its positives show rules that differ in that alone."""
-    forms = Counter(body for fact in positives if any(map(_is_iri, fact.arguments)) for body in fact.bodies)
+    forms = Counter(body for fact in positives if any(map(looks_like_iri, fact.arguments)) for body in fact.bodies)
     spelt = {body: concats for body in forms if (concats := _spelt_ends(body.rule))}
     if not spelt:
         return list(facts)
@@ -49,10 +49,6 @@ def _is_elsewhere(fact: CandidateSet, homes: Sequence[Place | None]) -> bool:
     """Whether an argument is told to be of another space than that of most examples."""
     pairs = zip(fact.spaces, homes, strict=False)
     return any(space is not None and home is not None and space != home for space, home in pairs)
-
-
-def _is_iri(text: str) -> bool:
-    return "://" in text
 
 
 def _spelt_ends(rule: Rule) -> dict[int, Concat]:
@@ -86,7 +82,8 @@ class _Spellings:
 
     def respelt(self, fact: CandidateSet) -> CandidateSet:
         """The fact with IRIs in place of the keys that most rules with IRIs know of it; itself, if none does."""
-        keyed = self._with_keys(frozenset(place for place, text in enumerate(fact.arguments) if not _is_iri(text)))
+        keys = frozenset(place for place, text in enumerate(fact.arguments) if not looks_like_iri(text))
+        keyed = self._with_keys(keys)
         own = {self._canonical_of(body) for body in fact.bodies} if keyed else set()
         ways: dict[Arguments, list[Body]] = {}
         weight: Counter[Arguments] = Counter()

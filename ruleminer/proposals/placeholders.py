@@ -6,7 +6,8 @@ Nobody publishes such a value, so no example has it, however often it stands in 
 column is therefore tried without the value that is most frequent there (where values were not counted: the least and
 the greatest), if examples drawn at random would have shown it twice and more, and none does. It competes like any
 other rule, and pays for the value. What a link says where it leads to nothing (0, below all keys) costs nothing to
-leave out, however few the examples are: there is no such thing.
+leave out, however few the examples are: there is no such thing. Nor does what stands for nothing by habit, such as an
+empty text (`often_nothing.py`).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ from dataclasses import replace
 import numpy as np
 
 from ruleminer.proposals.no_values import stands_for_none
+from ruleminer.proposals.often_nothing import often_nothing
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Place, Rule
-from ruleminer.structure.nothing import links_to_nothing
+from ruleminer.sources.database import Database
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
@@ -30,21 +32,45 @@ _EXPECTED = 2.0  # examples with the value that there would be, were it publishe
 _EXPECTED_OF_NONE = 1.0  # … and with one that stands for no value wherever it stands, 9999-12-31
 
 
-def without_placeholders(measured: Sequence[Measured], structure: Structure, weights: PriorWeights) -> list[list[Rule]]:
-    """For each pool: its best rules, each without a frequent value that no example has."""
-    nothing = links_to_nothing(structure.schema, structure.profile)
-    return [list(dict.fromkeys(_narrower(one, structure, weights, nothing))) for one in measured]
+def without_placeholders(
+    measured: Sequence[Measured],
+    structure: Structure,
+    weights: PriorWeights,
+    database: Database,
+    nothing: dict[Place, str],
+) -> list[list[Rule]]:
+    """For each pool: its best rules, each without a frequent value that no example has.
+
+    What stands for nothing is known of links; what is learnt of other columns joins it.
+    """
+    bases = [_bases(one, weights) for one in measured]
+    values = (
+        rule.positions[variable][0].place
+        for one, some in zip(measured, bases, strict=True)
+        for rule in (one.pool.rules[base] for base in some)
+        if len(rule.arguments) > 1 and rule.definition_of(rule.arguments[1]) is None
+        for variable in rule.variables_of(rule.arguments[1])
+    )
+    nothing |= often_nothing((place for place in values if place not in nothing), structure, database)
+    return [
+        list(dict.fromkeys(_narrower(one, some, structure, nothing))) for one, some in zip(measured, bases, strict=True)
+    ]
+
+
+def _bases(measured: Measured, weights: PriorWeights) -> list[int]:
+    """The best rules, by place in the pool, that derive more than examples and leave nothing out."""
+    pool = measured.pool
+    best: list[int] = rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist()
+    return [i for i in best if not pool.rules[i].exclusions and measured.sizes[i] > pool.covers[i].sum()]
 
 
 def _narrower(
-    measured: Measured, structure: Structure, weights: PriorWeights, nothing: Mapping[Place, int]
+    measured: Measured, bases: Sequence[int], structure: Structure, nothing: Mapping[Place, str]
 ) -> Iterator[Rule]:
     pool = measured.pool
-    for base in rank(measured, Ranker.EVIDENCE, weights).order[:_BASES].tolist():
+    for base in bases:
         rule = pool.rules[base]
         derived = [pool.positives[i] for i in np.flatnonzero(pool.covers[base])]
-        if rule.exclusions or measured.sizes[base] <= len(derived):
-            continue
         positions = rule.positions
         for number, argument in enumerate(rule.arguments):
             for variable in dict.fromkeys(rule.variables_of(argument)):
@@ -52,11 +78,11 @@ def _narrower(
                 profile = structure.profile.column(*place)
                 key = structure.profile.column(*space.key) if (space := structure.space(place)) else None
                 frequent = suspects(profile, len(derived), key) if profile and len(pool.positives) >= _EXPECTED else ()
-                for text in (str(nothing[place]),) if place in nothing else frequent:
+                for text in (nothing[place],) if place in nothing else frequent:
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
                     spelt = rule.definition_of(argument) is not None
                     shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)
-                    if constant is not None and not any(shown):
+                    if constant is not None and not (spelt and not text) and not any(shown):
                         yield replace(rule, exclusions=((variable, constant),))
 
 

@@ -72,7 +72,7 @@ class PriorOf:
         ontology: Ontology,
         schema: Schema,
         distinct: Mapping[Place, int],
-        nothing: Mapping[Place, int] = MappingProxyType({}),
+        nothing: Mapping[Place, str] = MappingProxyType({}),
     ) -> None:
         """`nothing` tells what links say where they lead to nothing."""
         self.ontology, self.schema, self.distinct, self.nothing = ontology, schema, distinct, nothing
@@ -167,7 +167,7 @@ class PriorOf:
                     cost += math.log(max(2, self.distinct.get(Place(atom.table, column), 2)))
         cost += math.log(2) * (len(rule.body) - 1) + UNLINKED * self._chance_joins(rule)
         for position, constant in rule.excluded:
-            if self._leads_to_nothing(position.place, constant):
+            if self._is_nothing(position.place, constant):
                 continue
             others = 2 if stands_for_none(constant.value) else max(2, self.distinct.get(position.place, 2))
             cost += math.log(2) + math.log(others)
@@ -192,14 +192,14 @@ class PriorOf:
         unnamed = self._only_filled(term, rule)
         unnamed += sum(1 for atom in _only_confirming(rule) if best_likeness(titles, atom) < _CALLED_FOR)
         unnamed += sum(
-            not stands_for_none(constant.value) and not self._leads_to_nothing(position.place, constant)
+            not stands_for_none(constant.value) and not self._is_nothing(position.place, constant)
             for position, constant in rule.excluded
         )
         return sum(1 for called_for in named if not called_for) + unnamed + self._restricted(term, rule)
 
-    def _leads_to_nothing(self, place: Place, constant: Constant) -> bool:
-        """Whether a value is what a link says where it leads to nothing."""
-        return place in self.nothing and lexical_form(constant.value) == str(self.nothing[place])
+    def _is_nothing(self, place: Place, constant: Constant) -> bool:
+        """Whether a value is what a column says where there is nothing."""
+        return place in self.nothing and lexical_form(constant.value) == self.nothing[place]
 
     def _only_filled(self, term: OntologyTerm, rule: Rule) -> int:
         """How many columns must be filled, though they tell nothing and no name calls for them."""
@@ -405,6 +405,8 @@ class PriorOf:
 
 def transformation_cost(part: Transformed) -> float:
     """The cost of choosing a transformation among all there are, and its parameter, in nats."""
+    if choices := TRANSFORMATIONS[part.name].choices:
+        return math.log(len(TRANSFORMATIONS)) + math.log(len(choices))
     return math.log(len(TRANSFORMATIONS)) + sum(
         math.log(_CHARACTERS) * len(one) if isinstance(one, str) else math.log(_NUMBERS) for one in part.parameters
     )

@@ -17,6 +17,8 @@ _UCSCHAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
 _RESERVED = re.compile(f"[^A-Za-z0-9._~{_UCSCHAR}-]")
 _NEVER_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f-\x9f]')
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+LOOKS_LIKE_IRI = "://|^(urn|tag):"
+"""A pattern of what a text has that is meant as an IRI; `album:4` is a key of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ def legal_iri_text(text: str) -> str:
 def is_absolute(text: str) -> bool:
     """Whether a text starts as an IRI does, with a scheme."""
     return _ABSOLUTE.match(text) is not None
+
+
+def looks_like_iri(text: str) -> bool:
+    """Whether a text is meant as an IRI, and not as a key, a name or a key of a table."""
+    return "://" in text or text.startswith(("urn:", "tag:"))
 
 
 def _percent_encoded(match: re.Match[str]) -> str:

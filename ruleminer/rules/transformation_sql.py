@@ -15,7 +15,7 @@ from ruleminer.rules.columns import ColumnType
 from ruleminer.rules.dialects import Dialect
 from ruleminer.rules.expressions import verbatim
 from ruleminer.rules.literals import text_sql
-from ruleminer.rules.transformations import FALSE, TRANSFORMATIONS, TRUE, shift_of
+from ruleminer.rules.transformations import COUNTED, FALSE, TRANSFORMATIONS, TRUE, shift_of
 from ruleminer.rules.values import Transformed
 
 
@@ -46,6 +46,11 @@ def refusal(function: Transformed, column: ColumnType | None, dialect: Dialect) 
         return f"{dialect.scheme}: {function.name}() takes a column of json or an array, not {column.sql_type}"
     return None
 
+
+_LONG_MONTHS = ("01", "03", "05", "07", "08", "10", "12")
+_LEAP = tuple(f"{number:02}" for number in range(4, 100, 4))  # the ends of leap years that do not end in 00
+_WRITTEN = {"DMY": (7, 4, 1), "MDY": (7, 1, 4), "YMD": (1, 6, 9)}  # where year, month and day stand
+_SHAPES = {"DMY": "__.__.____", "MDY": "__.__.____", "YMD": "____.__.__"}
 
 _NEEDS = {
     "number": "is_number",
@@ -80,6 +85,80 @@ class _Words:
     def _of_day(self, text: str, result: str) -> str:
         """Only of years of four digits: others are written by each engine in its way."""
         return f"CASE WHEN {text} LIKE '____-__-__%' AND NOT {text} LIKE '%BC%' THEN {result} END"
+
+    def day(self, text: str, how: str) -> str:
+        if how in COUNTED:
+            return self._counted(text, how, lambda seconds: f"SUBSTR({self.dialect.since_1970(seconds)}, 1, 10)")
+        cases = self._written(text, how, f"SUBSTR({text}, 11, 1) IN ('', ' ', 'T')")
+        if how == "YMD":
+            cases += self._run_together(text, "8, 14")
+        return f"CASE {cases} END"
+
+    def moment(self, text: str, how: str) -> str:
+        if how == "milliseconds":
+            return self._counted(text, how, lambda seconds: self._with_milliseconds(text, seconds))
+        if how in COUNTED:
+            return self._counted(text, how, self.dialect.since_1970)
+        hour_on = f"SUBSTR({text}, 12)"
+        to_the_minute = self._joined(hour_on, "':00'")
+        time = f"CASE WHEN LENGTH({text}) = 16 THEN {to_the_minute} ELSE {hour_on} END"
+        cases = self._written(text, how, f"SUBSTR({text}, 11, 1) IN (' ', 'T')", time)
+        if how == "YMD":
+            pairs = [f"SUBSTR({text}, {start}, 2)" for start in (9, 11, 13)]
+            cases += self._run_together(text, "14", self._joined(pairs[0], "':'", pairs[1], "':'", pairs[2]))
+        return f"CASE {cases} END"
+
+    def _written(self, text: str, how: str, condition: str, time: str = "") -> str:
+        """The case of a day whose numbers have marks between them."""
+        shape = f"REPLACE(REPLACE(SUBSTR({text}, 1, 10), '/', '.'), '-', '.') LIKE '{_SHAPES[how]}'"
+        numbers = [f"SUBSTR({text}, {at}, {4 if n == 0 else 2})" for n, at in enumerate(_WRITTEN[how])]
+        return self._calendar_day(f"{shape} AND {condition}", numbers, time)
+
+    def _run_together(self, text: str, lengths: str, time: str = "") -> str:
+        """The case of a day whose numbers have nothing between them."""
+        numbers = [f"SUBSTR({text}, {at}, {length})" for at, length in ((1, 4), (5, 2), (7, 2))]
+        condition = f"LENGTH({text}) IN ({lengths}) AND {self.dialect.is_digits(text)}"
+        return " " + self._calendar_day(condition, numbers, time)
+
+    def _calendar_day(self, condition: str, numbers: list[str], time: str) -> str:
+        """The case of a day that there is, by year, month and day, and of a time of day, if one is wanted."""
+        year, month, day = numbers
+        leap = ", ".join(f"'{ends}'" for ends in _LEAP)
+        of_leap = (
+            f"SUBSTR({year}, 3, 2) IN ({leap}) OR SUBSTR({year}, 3, 2) = '00' AND SUBSTR({year}, 1, 2) IN ({leap})"
+        )
+        months = ", ".join(f"'{number}'" for number in _LONG_MONTHS)
+        conditions = [
+            condition,
+            self.dialect.is_digits(self._joined(*numbers)),
+            f"{year} > '0000' AND {month} BETWEEN '01' AND '12'",
+            f"({day} BETWEEN '01' AND '28' OR {day} = '29' AND ({month} <> '02' OR {of_leap})"
+            f" OR {day} = '30' AND {month} <> '02' OR {day} = '31' AND {month} IN ({months}))",
+        ]
+        parts = [year, "'-'", month, "'-'", day]
+        if time:
+            pairs = [f"SUBSTR({time}, {start}, 2)" for start in (1, 4, 7)]
+            conditions += [
+                f"{time} LIKE '__:__:__' AND {self.dialect.is_digits(self._joined(*pairs))}",
+                f"{pairs[0]} < '24' AND {pairs[1]} < '60' AND {pairs[2]} < '60'",
+            ]
+            parts += ["' '", time]
+        return f"WHEN {' AND '.join(conditions)} THEN {self._joined(*parts)}"
+
+    def _counted(self, text: str, how: str, made: Callable[[str], str]) -> str:
+        """What is made of the seconds since 1970, where a text is a count of that many digits."""
+        least, most = COUNTED[how]
+        seconds = f"SUBSTR({text}, 1, LENGTH({text}) - 3)" if how == "milliseconds" else text
+        is_count = f"LENGTH({text}) BETWEEN {least} AND {most} AND {self.dialect.is_digits(text)}"
+        return f"CASE WHEN {is_count} THEN {made(seconds)} END"
+
+    def _with_milliseconds(self, text: str, seconds: str) -> str:
+        fraction = self._joined("'.'", f"SUBSTR({text}, LENGTH({text}) - 2)")
+        trimmed = self._without("TRAILING", self._without("TRAILING", fraction, "0"), ".")
+        return self._joined(self.dialect.since_1970(seconds), trimmed)
+
+    def _joined(self, *parts: str) -> str:
+        return self.dialect.joined(parts)
 
     def boolean(self, text: str) -> str:
         word = f"LOWER({self.trim(text)})"

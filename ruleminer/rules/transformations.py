@@ -3,7 +3,9 @@
     year(a)          2021-03-04 → 2021              number(a)         "012.50" → 12.5
     date(a)          2021-03-04 10:00:00 → 2021-03-04    scale(a, 2)       12.5 → "12.50"
     timestamp(a)     2021-03-04 → 2021-03-04 00:00:00    times(a, 0.01)    199 → 1.99
-    boolean(a)       "Y", "no", "t", 0 → true, false     before(a, "@")    "me@host" → "me"
+    day(a, "DMY")    "31.12.2021" → 2021-12-31           before(a, "@")    "me@host" → "me"
+    moment(a, "seconds")  1640995199 → 2021-12-31 23:59:59
+    boolean(a)       "Y", "no", "t", 0 → true, false
     trim, lower, upper                                   after(a, "@")     "me@host" → "host"
     field(a, "name") {"name": "me"} → "me"               item(a, 1)        ["me", "you"] → "me"
     encoded(a)       a value as R2RML puts it into an IRI: "São Paulo" → São%20Paulo
@@ -20,6 +22,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from urllib.parse import quote
@@ -33,9 +36,16 @@ _ANY = frozenset(Kind)
 TRUE = ("true", "t", "yes", "y", "1", "ja", "j", "oui", "si", "sim")
 FALSE = ("false", "f", "no", "n", "0", "nein", "non", "nao")
 """What stands for a truth value in columns that have none, in small letters."""
+WRITTEN = ("DMY", "MDY", "YMD", "seconds", "milliseconds")
+"""How days and moments are written where no column of dates holds them; the last two count from 1970 on, in UTC."""
+COUNTED = {"seconds": (9, 11), "milliseconds": (12, 14)}
+"""How many digits a count since 1970 has: fewer are another number, or say that there is no such moment."""
+SHORTEST_DAY = 8
+"""Characters of a text that is read as a day or a moment, at least."""
 FARTHEST_SHIFT = 6
 """A factor is a power of ten up to this one, or one by it."""
 MOST_DECIMALS = 12
+_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,8 @@ class Transformation:
     gives: Kind
     apply: Callable[..., str | None]
     parameter: str | None = None
+    choices: tuple[str, ...] = ()
+    """The parameters that there are, where they are few."""
 
 
 def transformed(function: Transformed, text: str) -> str | None:
@@ -97,6 +109,67 @@ def _year(text: str) -> str | None:
 
 def _timestamp(text: str) -> str | None:
     return f"{text[:10]} 00:00:00" if _is_day(text) else None
+
+
+def _day(text: str, how: str) -> str | None:
+    if how in COUNTED:
+        moment = _counted_moment(text, how)
+        return moment and moment[:10]
+    if how == "YMD" and len(text) in (8, 14) and _are_digits(text):
+        day = f"{text[:4]}-{text[4:6]}-{text[6:8]}"
+        return day if _is_calendar_day(day) else None
+    return _written_day(text, how) if text[10:11] in ("", " ", "T") else None
+
+
+def _moment(text: str, how: str) -> str | None:
+    if how in COUNTED:
+        return _counted_moment(text, how)
+    if how == "YMD" and len(text) == 14 and _are_digits(text):
+        day, time = f"{text[:4]}-{text[4:6]}-{text[6:8]}", f"{text[8:10]}:{text[10:12]}:{text[12:]}"
+        return f"{day} {time}" if _is_calendar_day(day) and _is_time(time) else None
+    written, time = _written_day(text, how), text[11:] + (":00" if len(text) == 16 else "")
+    return f"{written} {time}" if written and text[10:11] in (" ", "T") and _is_time(time) else None
+
+
+def _written_day(text: str, how: str) -> str | None:
+    """The day that the first ten characters are, whatever stands between its numbers."""
+    year, month, day = {"DMY": (6, 3, 0), "MDY": (6, 0, 3), "YMD": (0, 5, 8)}[how]
+    marks = (4, 7) if how == "YMD" else (2, 5)
+    made = f"{text[year : year + 4]}-{text[month : month + 2]}-{text[day : day + 2]}"
+    marked = all(text[mark : mark + 1] in ("/", ".", "-") for mark in marks)
+    return made if marked and _is_calendar_day(made) else None
+
+
+def _is_calendar_day(text: str) -> bool:
+    numbers = text[:4], text[5:7], text[8:]
+    if list(map(len, numbers)) != [4, 2, 2] or not _are_digits("".join(numbers)):
+        return False
+    try:
+        date(*map(int, numbers))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_time(text: str) -> bool:
+    """Hours, minutes and seconds of a day."""
+    parts = text.split(":")
+    if list(map(len, parts)) != [2, 2, 2] or not _are_digits("".join(parts)):
+        return False
+    return parts[0] < "24" and max(parts[1:]) < "60"
+
+
+def _counted_moment(text: str, how: str) -> str | None:
+    least, most = COUNTED[how]
+    if not (least <= len(text) <= most and _are_digits(text)):
+        return None
+    seconds, fraction = (text[:-3], text[-3:].rstrip("0")) if how == "milliseconds" else (text, "")
+    moment = (_EPOCH + timedelta(seconds=int(seconds))).isoformat(" ")
+    return f"{moment}.{fraction}" if fraction else moment
+
+
+def _are_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def _number(text: str) -> str | None:
@@ -206,14 +279,17 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "a position, 1 or more": lambda value: type(value) is int and 1 <= value <= 1000,
     f"a number of decimals, 0 to {MOST_DECIMALS}": lambda value: type(value) is int and 0 <= value <= MOST_DECIMALS,
     "a power of ten, such as 0.01 or 100": lambda value: isinstance(value, Decimal) and shift_of(value) is not None,
+    f"how it is written, one of {', '.join(WRITTEN)}": lambda value: value in WRITTEN,
 }
-_SEPARATOR, _NAME, _POSITION, _DECIMALS, _FACTOR = _FITS
+_SEPARATOR, _NAME, _POSITION, _DECIMALS, _FACTOR, _WRITTEN = _FITS
 
 TRANSFORMATIONS: Mapping[str, Transformation] = MappingProxyType(
     {
         "date": Transformation(frozenset((Kind.TIMESTAMP,)), Kind.DATE, _date),
         "year": Transformation(frozenset((Kind.DATE, Kind.TIMESTAMP)), Kind.INTEGER, _year),
         "timestamp": Transformation(frozenset((Kind.DATE,)), Kind.TIMESTAMP, _timestamp),
+        "day": Transformation(_TEXT | _NUMBERS, Kind.DATE, _day, _WRITTEN, WRITTEN),
+        "moment": Transformation(_TEXT | _NUMBERS, Kind.TIMESTAMP, _moment, _WRITTEN, WRITTEN),
         "boolean": Transformation(_TEXT | _NUMBERS, Kind.BOOLEAN, _boolean),
         "number": Transformation(_TEXT, Kind.DECIMAL, _number),
         "scale": Transformation(_NUMBERS, Kind.TEXT, _scale, _DECIMALS),

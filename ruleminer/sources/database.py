@@ -34,6 +34,7 @@ from ruleminer.sources.engines.duckdb import DuckDB
 from ruleminer.sources.engines.engine import (
     ROLE,
     Engine,
+    Interruptible,
     Parameters,
     Through,
     WritesInParallel,
@@ -97,6 +98,7 @@ class Database:
         trusts: bool = False,
     ) -> None:
         self.dialect, self.safe_url, self.schema_name = engine.dialect, safe_url, schema
+        self.origin: Database | None = None  # whose tables these are, where they are kept by another engine
         self.trusts = trusts  # whether a stranger's SQL runs as it is (foreign_sql.py)
         self._engine, self._include, self._exclude, self._count_rows = engine, include, exclude, count_rows
         self._functions: dict[str, bool] = {}
@@ -105,19 +107,37 @@ class Database:
     @cached_property
     def schema(self) -> Schema:
         """The tables and views we may use, read on first use, with exact row counts."""
+        tables, refused = self.reflected
+        kept, unreadable = [], list(refused)
+        for table in tables:
+            try:
+                kept.append(replace(table, rows=self._count(table)))
+            except ConnectionLostError:
+                raise
+            except DatabaseError as error:  # a view that no longer works
+                unreadable.append((table.name, str(error)))
+        return closed_schema(self.schema_name, kept, unreadable)
+
+    @cached_property
+    def reflected(self) -> tuple[list[Table], list[tuple[str, str]]]:
+        """The tables and views we may use, mostly uncounted, and (name, reason) of those that we may not read."""
         tables, unreadable = self._engine.reflect(self.schema_name)
         chosen = self._chosen([table.name for table in tables] + [name for name, _ in unreadable])
-        unreadable = [(name, reason) for name, reason in unreadable if name in chosen]
-        kept = []
-        for table in tables:
-            if table.name in chosen:
-                try:
-                    kept.append(replace(table, rows=self._count(table)))
-                except ConnectionLostError:
-                    raise
-                except DatabaseError as error:  # a view that no longer works
-                    unreadable.append((table.name, str(error)))
-        return closed_schema(self.schema_name, kept, unreadable)
+        return (
+            [table for table in tables if table.name in chosen],
+            [(name, reason) for name, reason in unreadable if name in chosen],
+        )
+
+    def asked_by(self, engine: Engine) -> Database:
+        """The same database, with another engine that keeps the tables we may use."""
+        moved = Database(engine, self.safe_url, self.schema_name, (), (), True, self.trusts)
+        moved.origin = self
+        return moved
+
+    @property
+    def own_dialect(self) -> Dialect:
+        """In which its rules are written, wherever its tables are kept."""
+        return self.dialect if self.origin is None else self.origin.dialect
 
     def rows(self, sql: str, params: Parameters = None) -> Iterator[tuple[Any, ...]]:
         """The rows of one query, streamed. The query runs when the first row is asked for."""
@@ -174,6 +194,11 @@ class Database:
         name = quote_identifier(table)
         return name if self.schema_name is None else f"{quote_identifier(self.schema_name)}.{name}"
 
+    def interrupt(self) -> None:
+        """End what streams as Arrow in another thread, where the engine can."""
+        if isinstance(self._engine, Interruptible):
+            self._engine.interrupt()
+
     def close(self) -> None:
         """End all connections."""
         self._engine.close()
@@ -206,10 +231,15 @@ class Database:
         return sql
 
     def _chosen(self, names: list[str]) -> set[str]:
+        where = "" if self.schema_name is None else f" in schema {self.schema_name!r}"
         for pattern in (*self._include, *self._exclude):
             if pattern not in names and not any(c in pattern for c in "*?["):
-                where = "" if self.schema_name is None else f" in schema {self.schema_name!r}"
                 raise DatabaseError(f"no table {pattern!r}{where}{nearest(pattern, names)}")
+        for pattern in self._include:
+            if names and not any(_matches(name, (pattern,)) for name in names):
+                raise DatabaseError(
+                    f"no table is called like {pattern!r}{where}; there is {', '.join(sorted(names)[:3])} …"
+                )
         return {
             name
             for name in names
@@ -217,8 +247,8 @@ class Database:
         }
 
     def _count(self, table: Table) -> int | None:
-        if not (self._count_rows is True or (self._count_rows == "views" and table.is_view)):
-            return None
+        if table.rows is not None or not (self._count_rows is True or (self._count_rows == "views" and table.is_view)):
+            return table.rows
         try:
             ((count,),) = self.rows(f"SELECT count(*) FROM {self.quoted(table.name)}")
         except DatabaseTimeoutError:
@@ -383,7 +413,8 @@ def _file_engine(path: Path) -> str:
         with path.open("rb") as file:
             head = file.read(16)
     except FileNotFoundError:
-        raise DatabaseError(f"no such database file: {path}") from None
+        hint = "" if path.suffix else "; a server's URL looks like postgresql://user@host/database"
+        raise DatabaseError(f"no such database file: {path}{hint}") from None
     except OSError as error:
         raise DatabaseError(f"cannot read {path}: {error.strerror}") from None
     if head.startswith(b"SQLite format 3\0"):
@@ -397,7 +428,8 @@ def _settled_schema(engine: Engine, wanted: str | None, safe_url: str) -> str | 
     default, found = engine.schemas()
     if wanted is not None:
         if default is not None and wanted not in found:
-            raise DatabaseError(f"no schema {wanted!r} in {safe_url}{nearest(wanted, found)}")
+            one = "; one schema is read at a time, and views in it can show tables of others" if "," in wanted else ""
+            raise DatabaseError(f"no schema {wanted!r} in {safe_url}{one or nearest(wanted, found)}")
         engine.use_schema(wanted)
         return wanted
     filled = sorted(name for name, tables in found.items() if tables)

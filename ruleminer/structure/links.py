@@ -21,7 +21,7 @@ from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Column, ForeignKey, Schema, Table, quote_identifier
 from ruleminer.structure.fitting import INCLUDED, Keys, span
 from ruleminer.structure.link_file import Ends, LinkWishes
-from ruleminer.structure.nothing import nothing_of, without_nothing
+from ruleminer.structure.nothing import counts, nothing_of, without_nothing
 from ruleminer.structure.padding import values_without_blanks
 from ruleminer.structure.profile import ColumnProfile, Profile
 from ruleminer.structure.spaces import Partition
@@ -154,7 +154,8 @@ def _discovered(
                 continue  # it numbers its own rows, and lies in every longer key
             for target, key, there in fitting:
                 end = Place(target.name, key.name)
-                leading = own if column.kind is not Kind.INTEGER else without_nothing(own, there)
+                is_count = counts(own, there) and not _WITHIN.intersection(words(column.name))
+                leading = own if column.kind is not Kind.INTEGER or is_count else without_nothing(own, there)
                 if (
                     end == place
                     or (target.is_view and not table.is_view)  # a view shows what a table holds, not the other way

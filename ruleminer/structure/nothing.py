@@ -19,15 +19,21 @@ def may_be_nothing(own: ColumnProfile) -> bool:
 
 
 def nothing_of(own: ColumnProfile, key: ColumnProfile) -> int | None:
-    """The number below all keys that stands in a column where there is nothing; None if there is none.
-
-    A column that goes on from 0 without a hole and ends among the first of many keys counts something: none of it, too.
-    """
+    """The number below all keys that stands in a column where there is nothing; None if there is none."""
     if own.span is None or key.span is None or not may_be_nothing(own):
         return None
-    (least, most), first = own.span, key.span[0]
-    counts = own.distinct - 1 >= _COUNTS * (most - first + 1) and own.distinct - 1 < _FEW * key.distinct
-    return least if least < first <= most and not counts else None
+    return own.span[0] if own.span[0] < key.span[0] <= own.span[1] else None
+
+
+def counts(own: ColumnProfile, key: ColumnProfile) -> bool:
+    """Whether a column goes on from its least number without a hole and ends among the first of many keys.
+
+    Then it rather counts something, and of some rows there is none.
+    """
+    if own.span is None:
+        return False
+    (least, most), many = own.span, _FEW * key.distinct
+    return own.distinct >= _COUNTS * (most - least + 1) and own.distinct - 1 < many
 
 
 def without_nothing(own: ColumnProfile, key: ColumnProfile) -> ColumnProfile:

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from ruleminer.errors import ConnectionLostError, DatabaseError
@@ -202,7 +203,7 @@ def profile_of(
         except DatabaseError as error:
             found[table.name] = TableProfile(_counted(database, table) or 0, trouble=str(error))
     progress("structure", "", len(tables), len(tables))
-    return Profile(found, draw if database.dialect.reads_once else None)
+    return Profile(found, draw if database.own_dialect.reads_once else None)
 
 
 def empty_profile(schema: Schema) -> Profile:
@@ -216,14 +217,16 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
         return TableProfile(0, {column.name: ColumnProfile(0, 0) for column in columns})
     if not columns:
         return TableProfile(_count(database, table))
-    if database.dialect.reads_once and _bytes(database, table) <= read_once:
-        return _profiled_at_once(database, table, columns, kept)
+    told_by = _told_by(database, table)
+    if told_by.dialect.reads_once and _bytes(told_by, table) <= read_once:
+        return _profiled_at_once(told_by, table, columns, kept)
     numbers: dict[str, ColumnProfile] = {}
     rows = 0
     name, dialect = database.quoted(table.name), database.dialect
     later = dialect.reads_columns and not table.is_view and (table.rows or 0) > _MANY_ROWS
     for some in _chunks(columns, _COLUMNS):
-        ((rows, *cells),) = _rows(database, measures_sql(table, some, name, dialect, later))
+        answers = sorted(_rows(database, measures_sql(table, some, name, dialect, later)), key=itemgetter(0))
+        rows, cells = answers[0][1], [cell for _, _, *of_column in answers for cell in of_column]
         left = []
         for column, (filled, distinct, low, high, length, padded, pairs) in zip(some, _chunks(cells, 7), strict=True):
             measured = ColumnProfile(filled, distinct or 0, low, high, float(length or 0.0), (), bool(padded))
@@ -231,8 +234,8 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
             if filled and (distinct is None or padded is None):
                 left.append((column, _bits(measured)))
         if left:
-            (answers,) = _rows(database, later_sql(table, left, name, dialect))
-            for (column, _), answer in zip(left, answers, strict=True):
+            (told,) = _rows(database, later_sql(table, left, name, dialect))
+            for (column, _), answer in zip(left, told, strict=True):
                 one = numbers[column.name]
                 is_text = column.kind is Kind.TEXT
                 numbers[column.name] = (
@@ -250,6 +253,16 @@ def _profiled(database: Database, table: Table, kept: Constants | None, read_onc
     return TableProfile(
         rows, {name: _with_common(one, found[name]) if name in found else one for name, one in numbers.items()}
     )
+
+
+def _told_by(database: Database, table: Table) -> Database:
+    """Who tells the profile of a table that is kept here: its server if it has few rows, for which its one statement
+    costs less than several here. Where there are views, each of which reads tables again, it is not asked."""
+    server = database.origin
+    is_small = (table.rows or 0) <= _MANY_ROWS and len(table.columns) <= _COLUMNS_READ_ONCE
+    if server is None or not is_small or any(one.is_view for one in database.schema.tables):
+        return database
+    return server
 
 
 def _bits(one: ColumnProfile) -> tuple[int, int] | None:

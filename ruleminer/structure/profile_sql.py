@@ -39,24 +39,27 @@ def family_of(number: int) -> Kind:
 
 
 def measures_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, later: bool = False) -> str:
-    """The rows of a table, and of each column: filled, distinct, least, greatest, mean length, whether padded.
+    """A number, the rows of a table, and by column: filled, distinct, least, greatest, mean length, whether padded.
 
-    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`.
+    What `later_sql` tells for less, now that these are known, is NULL if it is asked `later`, and each column then has
+    a row of its own.
 
     Where an engine can tell them on the way (`Dialect.counted_values`), also all values with how often they stand, as
     pairs, of columns with few that repeat; NULL otherwise.
     """
-    measures = ", ".join(measure for column in columns for measure in _measures(table, column, dialect, later))
-    return f"SELECT count(*), {measures} FROM {name}"
+    measures = [", ".join(_measures(table, column, dialect, later)) for column in columns]
+    if later:  # by columns, numbered: many values told apart side by side fit into no cache
+        return " UNION ALL ".join(f"SELECT {n}, count(*), {some} FROM {name}" for n, some in enumerate(measures))
+    return f"SELECT 0, count(*), {', '.join(measures)} FROM {name}"
 
 
 def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None]], name: str, dialect: Dialect) -> str:
-    """Of whole numbers how many differ, by their span if there is one; of texts whether they are padded."""
+    """Of whole numbers how many differ, by their span if there is one; of texts of one length whether any is padded."""
     answers = []
     for column, span in asked:
         value = _value(table, column, dialect)
         if column.kind is Kind.TEXT:
-            answers.append(_padded(value, dialect))
+            answers.append(_filled_up(value, dialect))
         elif span is None or dialect.distinct_within is None:
             answers.append(f"count(DISTINCT {value})")
         else:
@@ -66,17 +69,17 @@ def later_sql(table: Table, asked: Sequence[tuple[Column, tuple[int, int] | None
 
 def common_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect) -> str:
     """The most frequent values of some columns: (number of the column, lexical form, rows)."""
+    # Where columns are read one by one, to hold them together is one read more.
+    apart = dialect.reads_columns and not table.is_view
     counts = " UNION ALL ".join(
         f"SELECT {number} AS n, {_form(table, column, dialect)} AS v, c "
-        f"FROM (SELECT {_value(table, column, dialect)} AS x, count(*) AS c FROM ruleminer_all "
+        f"FROM (SELECT {_value(table, column, dialect)} AS x, count(*) AS c FROM {name if apart else 'ruleminer_all'} "
         f"WHERE {quote_identifier(column.name)} IS NOT NULL GROUP BY 1) AS t"
         for number, column in enumerate(columns)
     )
     ranked = f"SELECT n, v, c, row_number() OVER (PARTITION BY n ORDER BY c DESC, v) AS place FROM ({counts}) AS q"
-    return (
-        f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {name}) "
-        f"SELECT n, v, c FROM ({ranked}) AS r WHERE {_KEPT} ORDER BY n, c DESC, v"
-    )
+    held = f"WITH ruleminer_all AS (SELECT {', '.join(quote_identifier(c.name) for c in columns)} FROM {name}) "
+    return f"{'' if apart else held}SELECT n, v, c FROM ({ranked}) AS r WHERE {_KEPT} ORDER BY n, c DESC, v"
 
 
 def at_once_sql(table: Table, columns: Sequence[Column], name: str, dialect: Dialect, constants: int) -> str:
@@ -145,8 +148,8 @@ def _measures(table: Table, column: Column, dialect: Dialect, later: bool) -> It
     yield f"count({name})"
     yield "NULL" if later and column.kind is Kind.INTEGER else f"count(DISTINCT {value})"
     ordered = column.kind in _ORDERED
-    yield dialect.text_of(f"min({name})") if ordered else "NULL"
-    yield dialect.text_of(f"max({name})") if ordered else "NULL"
+    for end in ("min", "max"):
+        yield dialect.text_of(dialect.extreme(end, name, table.type_of(column.name))) if ordered else "NULL"
     is_text = column.kind is Kind.TEXT
     yield f"avg({dialect.length}({value}))" if is_text else "NULL"
     if not (is_text and table.type_of(column.name).is_text):
@@ -175,11 +178,22 @@ def _padded(value: str, dialect: Dialect) -> str:
     return f"CASE WHEN {of_one_length} AND (min({length}) > 0 OR min({left}) > 0) THEN 1 ELSE 0 END"
 
 
+def _filled_up(value: str, dialect: Dialect) -> str:
+    """The same as `_padded` of texts that have one length but for empty ones: few of them end in a blank."""
+    ends, bare = f"{value} LIKE '% '", dialect.unpadded(value)
+    blank, empty, only_blanks = (
+        f"max(CASE WHEN {one} THEN 1 ELSE 0 END)"
+        for one in (ends, f"{value} = ''", f"CASE WHEN {ends} THEN {bare} = '' ELSE false END")
+    )
+    return f"CASE WHEN {blank} = 1 AND NOT ({empty} = 1 AND {only_blanks} = 1) THEN 1 ELSE 0 END"
+
+
 def _value(table: Table, column: Column, dialect: Dialect) -> str:
     """What is counted of a column: not every type that is read as text can be compared."""
-    name = quote_identifier(column.name)
-    if table.type_of(column.name).is_array:
-        form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), table.type_of(column.name))
+    name, column_type = quote_identifier(column.name), table.type_of(column.name)
+    is_written = dialect.keeps_texts and column.kind is Kind.DECIMAL and not column_type.is_float
+    if column_type.is_array or is_written:
+        form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), column_type)
         return str(form.sql(dialect.name))
     return dialect.text_of(name) if column.kind is Kind.TEXT else name
 

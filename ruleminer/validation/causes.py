@@ -23,6 +23,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.problem.pair_facts import PairPart, pair_parts
 from ruleminer.problem.pair_target import PairTarget
 from ruleminer.problem.pairs import QueryPair
+from ruleminer.rules.mapping import looks_like_iri
 from ruleminer.sources.database import Database
 from ruleminer.validation.materialise import map_quads
 from ruleminer.validation.own_facts import iri_forms
@@ -115,7 +116,7 @@ def _compared(target: PairTarget, parts: tuple[PairPart, ...], store: Store) -> 
     keys = [frozenset(map(_fact_key, part.facts)) for part in parts]
     facts = frozenset[tuple[str, ...]]().union(*keys)
     # Most facts name entities in one way, and then each triple has to be looked up in one form only.
-    forms = [_forms_like({"://" in fact[place] for fact in facts}) for place in range(target.arity)]
+    forms = [_forms_like({looks_like_iri(fact[place]) for fact in facts}) for place in range(target.arity)]
     found: set[tuple[str, ...]] = set()
     wrong: set[Said] = set()
     said = 0
@@ -145,7 +146,7 @@ def _solutions(target: PairTarget, store: Store) -> Iterator[tuple[object, ...]]
 
 
 def _fact_key(fact: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(_decoded(text) if "://" in text else comparable(text) for text in fact)
+    return tuple(_decoded(text) if looks_like_iri(text) else comparable(text) for text in fact)
 
 
 def _decoded(iri: str) -> str:

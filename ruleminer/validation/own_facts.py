@@ -26,6 +26,7 @@ from ruleminer.problem.examples import Examples, read_examples
 from ruleminer.problem.facts import Fact, facts_of
 from ruleminer.problem.ontology import Ontology, OntologyClass, PropertyKind, read_ontology
 from ruleminer.progress import Progress, silent
+from ruleminer.rules.mapping import looks_like_iri
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import Database, using
 from ruleminer.sources.schema import Schema
@@ -221,7 +222,7 @@ def _readings(entities: Entities | None, row: int, fact: Fact) -> Iterator[tuple
 
 
 def _given(text: str) -> Iterator[Form]:
-    yield (_IRI, text) if _is_iri(text) else (_TEXT, key_text(text))
+    yield (_IRI, text) if looks_like_iri(text) else (_TEXT, key_text(text))
 
 
 def _chosen(text: str, choice: Choice, structure: Structure | None) -> Iterator[Form]:
@@ -244,7 +245,7 @@ def _of_space(text: str, key: Place, structure: Structure) -> Iterator[Form]:
 def _names_things(fact: Fact, ontology: Ontology) -> bool:
     """Whether some argument of a fact may be `table:key`, several columns or a name: neither an IRI nor a number."""
     entities = fact.arguments if _leads_on(ontology, fact.predicate) else fact.arguments[:1]
-    return any(not _is_iri(text) and not text.isdecimal() for text in entities)
+    return any(not looks_like_iri(text) and not text.isdecimal() for text in entities)
 
 
 def iri_forms(iri: str) -> tuple[str, ...]:
@@ -290,7 +291,3 @@ def _checks(facts: Sequence[Fact], derived: set[int]) -> Iterator[PredicateCheck
 def _leads_on(ontology: Ontology, predicate: str) -> bool:
     term = ontology.find(predicate)
     return not isinstance(term, OntologyClass) and term.kind is not PropertyKind.DATATYPE
-
-
-def _is_iri(text: str) -> bool:
-    return "://" in text or text.startswith("urn:")

@@ -230,6 +230,7 @@ class Dropping:
     def __init__(self, database: Database) -> None:
         self.database, self.calls = database, 0
         self.dialect, self.schema, self.safe_url = database.dialect, database.schema, database.safe_url
+        self.own_dialect, self.origin = database.dialect, None
         self.memory_limit = database.memory_limit
 
     def arrow(self, sql: str, parameters: object = ()) -> pa.RecordBatchReader:
@@ -441,6 +442,7 @@ class Dying:
     def __init__(self, database: Database, statements: int) -> None:
         self.database, self.left = database, statements
         self.dialect, self.schema, self.safe_url = database.dialect, database.schema, database.safe_url
+        self.own_dialect, self.origin = database.dialect, None
         self.memory_limit = database.memory_limit
 
     def arrow(self, sql: str, parameters: object = ()) -> pa.RecordBatchReader:

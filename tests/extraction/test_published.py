@@ -10,7 +10,7 @@ import pytest
 from ruleminer.dataset import read_dataset
 from ruleminer.extraction.oracle import candidates, habits_of, load_rows, published_candidates
 from ruleminer.extraction.pipeline import ExtractOptions, extract
-from ruleminer.extraction.published import can_be_published
+from ruleminer.extraction.published import can_be_published, stands_beside
 from ruleminer.extraction.sampling import Negatives
 from ruleminer.problem.facts import Fact, fact_table, facts_of
 from ruleminer.problem.template_files import read_templates
@@ -25,17 +25,18 @@ from .test_exact import with_codes
 SQL = """
 CREATE TABLE shop (id INTEGER PRIMARY KEY, city INTEGER, opened TIMESTAMP, founded DATE, cents INTEGER,
                    price DECIMAL(8,2), flag VARCHAR(3), given VARCHAR(20), family VARCHAR(20), mail VARCHAR(40),
-                   notes VARCHAR(80));
+                   notes VARCHAR(80), seen BIGINT, until VARCHAR(10), stamp VARCHAR(14));
 CREATE TABLE city (id INTEGER PRIMARY KEY, name VARCHAR(40));
 """
 ROWS = {
     "city": [(1, "'São Paulo'"), (2, "'oslo '"), (3, "'NY'")],
     "shop": [
-        (1, 1, "'2021-01-06 00:00:00'", "'2020-02-03'", 199, "1.5", "'Y'", "'Ann'", "'O''Hara'", "'ann@x.org'", "NULL"),
+        (1, 1, "'2021-01-06 00:00:00'", "'2020-02-03'", 199, "1.5", "'Y'", "'Ann'", "'O''Hara'", "'ann@x.org'", "NULL",
+         1609927200, "'31.12.2021'", "'20210106100000'"),
         (2, 1, "'1999-12-31 23:59:59'", "'2021-01-06'", 50, "12.25", "'no'", "'Bo'", "'Li'", "'x@y.net'",
-         "'" + json.dumps({"size": "L", "n": 3}) + "'"),
+         "'" + json.dumps({"size": "L", "n": 3}) + "'", 946684799, "'1.1.2022'", "'19991231235959'"),
         (3, 2, "'2020-02-03 10:00:00'", "'1999-01-01'", 1200, "7", "'Y'", "'Mary Ann'", "'Li'", "NULL",
-         "'" + json.dumps(["red", "blue"]) + "'"),
+         "'" + json.dumps(["red", "blue"]) + "'", 0, "'03.04.2022'", "NULL"),
     ],
 }  # fmt: skip
 FACTS = {
@@ -53,6 +54,10 @@ FACTS = {
     "size": [("2", "L")],
     "number": [("2", "3")],
     "colour": [("3", "blue")],
+    "seenOn": [("1", "2021-01-06"), ("2", "1999-12-31")],
+    "seenAt": [("1", "2021-01-06T10:00:00"), ("2", "1999-12-31T23:59:59")],
+    "until": [("1", "2021-12-31"), ("3", "2022-04-03")],
+    "stamped": [("1", "2021-01-06 10:00:00")],
     "plain": [("1", "Ann"), ("2", "Bo")],
     "of_iri": [("http://h/shop/1", "2021"), ("http://h/shop/2", "1999")],
     "nothing": [("1", "nowhere at all")],
@@ -123,6 +128,10 @@ def test_forms_are_found_as_the_oracle_finds_them(engine: str, tmp_path: Path, r
     assert 'backwards(x, y) <- shop(family: a, given: b, id: x), y = a ++ ", " ++ b' in everywhere["backwards"]
     assert 'host(x, y) <- shop(id: x, mail: a), y = after(a, "@")' in everywhere["host"]
     assert "capitals(x, y) <- shop(id: x, given: a), y = upper(a)" in everywhere["capitals"]
+    assert 'seenOn(x, y) <- shop(id: x, seen: a), y = day(a, "seconds")' in everywhere["seenOn"]
+    assert 'seenAt(x, y) <- shop(id: x, seen: a), y = moment(a, "seconds")' in everywhere["seenAt"]
+    assert 'until(x, y) <- shop(id: x, until: a), y = day(a, "DMY")' in everywhere["until"]
+    assert 'stamped(x, y) <- shop(id: x, stamp: a), y = moment(a, "YMD")' in everywhere["stamped"]
     if engine != "postgres":  # which cannot tell whether a text is JSON
         assert 'size(x, y) <- shop(id: x, notes: a), y = field(a, "size")' in everywhere["size"]
         assert "colour(x, y) <- shop(id: x, notes: a), y = item(a, 2)" in everywhere["colour"]
@@ -132,6 +141,27 @@ def test_forms_are_found_as_the_oracle_finds_them(engine: str, tmp_path: Path, r
     }
     assert not any("= upper" in rule or "= lower" in rule for p in ("plain", "again", "calm") for rule in found_for[p])
     assert "mixed(x, y) <- shop(id: x, given: a), y = upper(a)" in found_for["mixed"]
+
+
+def test_where_no_template_joins_values_in_the_row_of_the_first_argument_are_enough(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = [Fact(predicate, args, (None, None)) for predicate, some in FACTS.items() for args in some]
+    facts += [Fact(predicate, args, (None, None), False) for predicate, args in NEGATIVES.items()]
+    in_table = [template for template in parse_templates(TEMPLATES) if template.name == "in-table"]
+    assert all(map(stands_beside, in_table))
+    options = ExtractOptions(positives=None, negatives=Negatives.NONE, max_candidates=None)
+    found = []
+    for beside in (True, False):
+        monkeypatch.setattr("ruleminer.extraction.candidates.stands_beside", lambda _, beside=beside: beside)
+        run = tmp_path / str(beside)
+        run.mkdir()
+        with filled("duckdb", run, request) as database:
+            extract(database, fact_table(facts), in_table, run / "run", options)
+        dataset = read_dataset(run / "run")
+        found.append((dataset.rules.to_pylist(), dataset.candidates.to_pylist()))
+    assert found[0] == found[1]
+    assert any("year(" in rule["text"] for rule in found[0][0])
 
 
 def test_templates_with_filters_are_not_tried_in_other_forms() -> None:

@@ -9,13 +9,15 @@ import duckdb
 import psycopg2
 import pytest
 
-from ruleminer.dataset import read_dataset
-from ruleminer.extraction import sampling
+from ruleminer.dataset import Dataset, read_dataset
+from ruleminer.extraction import at_hand, cells, sampling
 from ruleminer.extraction.catalog import catalog_of
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
 from ruleminer.extraction.sampling import POOL, Negatives, sample_facts
 from ruleminer.problem.facts import Fact, fact_table
+from ruleminer.progress import silent
 from ruleminer.sources.database import open_database
+from ruleminer.structure import profile as profile_module
 from ruleminer.structure.profile import Constants, profile_of
 from ruleminer.structure.structure import learn_structure
 
@@ -55,21 +57,73 @@ def scans(url: str) -> dict[str, int]:
     return found
 
 
-def test_each_table_of_postgres_is_read_twice_from_structure_to_candidates(source: str, tmp_path: Path) -> None:
-    (tmp_path / "o.ttl").write_text(ONTOLOGY)
-    (tmp_path / "facts.csv").write_text(FACTS)
+def reads_of(source: str, folder: Path, ontology: str = ONTOLOGY, facts: str = FACTS) -> tuple[dict[str, int], Dataset]:
+    """How often an extraction reads each table, and what comes of it."""
+    (folder / "o.ttl").write_text(ontology)
+    (folder / "facts.csv").write_text(facts)
     before = scans(source)
-    request = ExtractRequest(
-        out=tmp_path / "run", db=source, ontology=tmp_path / "o.ttl", examples=(tmp_path / "facts.csv",)
-    )
+    request = ExtractRequest(out=folder / "run", db=source, ontology=folder / "o.ttl", examples=(folder / "facts.csv",))
     (dataset,) = extract_datasets(request)
     after = scans(source)
-    found = read_dataset(dataset)
+    return {table: after[table] - before[table] for table in after}, read_dataset(dataset)
+
+
+def asked_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on no table is kept here, as if there were no room."""
+    monkeypatch.setattr(at_hand, "_bytes", lambda database, tables: 10**15)
+
+
+def same(one: Dataset, other: Dataset) -> bool:
+    return one.rules.equals(other.rules) and one.candidates.equals(other.candidates) and one.facts.equals(other.facts)
+
+
+def test_each_table_of_postgres_is_read_at_most_twice(source: str, tmp_path: Path) -> None:
+    reads, found = reads_of(source, tmp_path)
     assert found.facts.num_rows == 8  # a negative for each positive was drawn, too
     assert found.candidates.num_rows > 0
-    reads = {table: after[table] - before[table] for table in after}
-    # Once for the structure, once for the rows; once more for what may stand between two rows that were found.
-    assert reads == {"person": 2, "paper": 2, "wrote": 3, "nothing": 1}
+    # Once to be kept here, whole, and small ones once for their profile; of no row there is nothing to tell.
+    assert reads == {"person": 2, "paper": 2, "wrote": 2, "nothing": 1}
+
+
+@pytest.mark.parametrize("case", ["undeclared links", "names", "many rows", "large", "views"])
+def test_nothing_reads_a_table_of_postgres_more_than_twice(
+    case: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = FACTS
+    with psycopg2.connect(source) as connection, connection.cursor() as cursor:
+        match case:
+            case "undeclared links":  # of which each column is compared with keys; and compound keys are looked for
+                cursor.execute(
+                    """
+                    CREATE TABLE review AS
+                    SELECT i % 2900 + 1 AS person_id, 101 + i * 7 % 1900 AS paper_id, i % 3 AS mark
+                    FROM generate_series(1, 4000) i;
+                    CREATE TABLE bid AS SELECT i AS id, 3001 - i AS person_id, 100 + i % 1999 AS paper
+                    FROM generate_series(1, 3000) i;
+                    """
+                )
+                facts += "wrote,2997,2098\n"
+            case "names":
+                facts = "predicate,arg1,arg2\nPerson,n2999,\nPerson,n17,\nPaper,title 2003,\nwrote,n2998,title 284\n"
+            case "many rows":
+                monkeypatch.setattr(cells, "_MOST_FETCHED", 10)
+            case "large":  # for one statement that tells all, and for a profile that the server tells
+                monkeypatch.setattr(profile_of, "__defaults__", (silent, None, 0))
+                monkeypatch.setattr(profile_module, "_MANY_ROWS", 100)
+            case "views":
+                cursor.execute(
+                    "CREATE VIEW author AS SELECT p.*, w.paper FROM person p JOIN wrote w ON w.person = p.id"
+                )
+    connection.close()
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "there").mkdir()
+    reads, found = reads_of(source, tmp_path / "kept", facts=facts)
+    assert max(reads.values()) <= 2, reads
+    assert found.candidates.num_rows > 0
+    asked_there(monkeypatch)
+    more, expected = reads_of(source, tmp_path / "there", facts=facts)
+    assert same(found, expected)
+    assert max(more.values()) > 2, "the case is one in which a server that is asked each time reads a table again"
 
 
 def test_what_one_statement_tells_is_what_several_do(source: str, monkeypatch: pytest.MonkeyPatch) -> None:

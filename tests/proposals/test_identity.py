@@ -192,6 +192,29 @@ def test_a_compound_key_has_a_segment_for_each_column_in_one_order(ontology: Ont
         triples(ontology, text, structure, Paper="http://e.x/{}")
 
 
+def test_things_with_a_compound_key_have_the_iris_that_examples_show_however_a_rule_reaches_them(
+    ontology: Ontology,
+) -> None:
+    papers = table("papers", "year", "no", key=2)
+    link = ForeignKey(("of_no", "of_year"), "papers", ("no", "year"))
+    structure = structure_of(papers, replace(table("reviews", "id", "of_year", "of_no"), foreign_keys=(link,)))
+    text = """Paper(x) <- papers(year: a, no: b), x = "http://a.b/paper/" ++ a ++ "/" ++ b
+              Document(x) <- papers(year: a, no: b), x = a ++ "/" ++ b
+              knows(x, y) <- reviews(id: x, of_year: a, of_no: b), y = b ++ "/" ++ a"""
+    rules = rules_of(text)
+    policy = identity_policy(ontology, rules, {}, None, structure)
+    spelt, keyed, linked = mapping_of(rules, ontology, policy).rules
+    assert [prefix(term) for term in (spelt.subject, keyed.subject, linked.object)] == ["http://a.b/paper/"] * 3
+    for rule, term in ((keyed, keyed.subject), (linked, linked.object)):
+        assert isinstance(term, Iri)
+        columns = [rule.rule.places_of(part)[0].column for part in term.parts[1::2]]  # type: ignore[arg-type]
+        assert [column.removeprefix("of_") for column in columns] == ["year", "no"], "in the order of the template"
+    # What was named so goes on to be, whatever is spelt then.
+    settled = {tuple(space["key"]): space["template"] for space in policy.to_json()["spaces"]}
+    again = identity_policy(ontology, rules[1:], {}, None, structure, settled=settled)
+    assert mapping_of(rules[1:], ontology, again).rules[0].subject == keyed.subject
+
+
 def test_a_rule_that_spells_an_iri_keeps_it(ontology: Ontology) -> None:
     found, policy = triples(
         ontology,

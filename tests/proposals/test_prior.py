@@ -185,7 +185,7 @@ def test_a_class_pays_for_a_table_of_parts_that_is_called_after_what_it_has_its_
 
 def test_what_a_link_says_where_it_leads_to_nothing_costs_nothing_to_leave_out() -> None:
     rule, but = "wrote(x, y) <- Paper(author: x, id: y)", "wrote(x, y) <- Paper(author: x, id: y), x <> 0"
-    knows = PriorOf(ONTOLOGY, SCHEMA, DISTINCT, {Place("Paper", "author"): 0})
+    knows = PriorOf(ONTOLOGY, SCHEMA, DISTINCT, {Place("Paper", "author"): "0"})
     assert length(knows, but) == length(knows, rule)
     assert knows.prior(parse_rule(but)).conditions == 0
     unknowing = PriorOf(ONTOLOGY, SCHEMA, DISTINCT)  # a key may be 0

@@ -14,13 +14,17 @@ NS = "http://e.org/"
 ONTOLOGY = (
     f"@prefix : <{NS}> . @prefix owl: <http://www.w3.org/2002/07/owl#> ."
     ":City a owl:Class . :linked a owl:ObjectProperty . "
-    + " ".join(f":{name} a owl:DatatypeProperty ." for name in ("day", "year", "price", "open", "full", "host", "low"))
+    + " ".join(
+        f":{name} a owl:DatatypeProperty ."
+        for name in ("day", "year", "price", "open", "full", "host", "low", "seen", "until")
+    )
 )
 SQL = """
 CREATE TABLE shop (id INTEGER PRIMARY KEY, city VARCHAR(40), opened TIMESTAMP, cents INTEGER, flag VARCHAR(3),
-                   given VARCHAR(20), family VARCHAR(20), mail VARCHAR(40));
-INSERT INTO shop VALUES (1, 'São Paulo', '2021-01-06 00:00:00', 199, 'Y', 'Ann', 'O''Hara', 'ann@x.org');
-INSERT INTO shop VALUES (2, 'AC/DC+', '1999-12-31 23:59:59', 50, 'no', 'Bo', 'Li', 'nowhere');
+                   given VARCHAR(20), family VARCHAR(20), mail VARCHAR(40), seen BIGINT, until VARCHAR(10));
+INSERT INTO shop VALUES (1, 'São Paulo', '2021-01-06 00:00:00', 199, 'Y', 'Ann', 'O''Hara', 'ann@x.org',
+                         1609927200, '31.12.2021');
+INSERT INTO shop VALUES (2, 'AC/DC+', '1999-12-31 23:59:59', 50, 'no', 'Bo', 'Li', 'nowhere', 0, 'soon');
 """
 RULES = """
 City(x) <- shop(city: a), x = "http://h/city/" ++ plus(a)
@@ -33,6 +37,8 @@ price(x, y) <- shop(id: x, cents: a), y = times(a, 0.01)
 open(x, y) <- shop(id: x, flag: a), y = boolean(a)
 full(x, y) <- shop(id: x, given: a, family: b), y = a ++ " " ++ b
 host(x, y) <- shop(id: x, mail: a), y = after(a, "@")
+seen(x, y) <- shop(id: x, seen: a), y = moment(a, "seconds")
+until(x, y) <- shop(id: x, until: a), y = day(a, "DMY")
 low(x, y) <- shop(id: x, mail: a), y = upper(a)
 """
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -51,6 +57,8 @@ EXPECTED = {
     (ONE, "host", '"x.org"'),
     (ONE, "low", '"ANN@X.ORG"'),
     (TWO, "low", '"NOWHERE"'),
+    (ONE, "seen", f'"2021-01-06T10:00:00"^^<{XSD}dateTime>'),
+    (ONE, "until", f'"2021-12-31"^^<{XSD}date>'),
     (ONE, "linked", "<http://h/city/S%C3%A3o+Paulo>"),
     (TWO, "linked", "<http://h/city/AC%2FDC%2B>"),
 }

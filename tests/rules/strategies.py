@@ -8,7 +8,7 @@ from decimal import Decimal
 from hypothesis import strategies as st
 
 from ruleminer.rules.parser import joined
-from ruleminer.rules.transformations import TRANSFORMATIONS, parameter_problem
+from ruleminer.rules.transformations import TRANSFORMATIONS, WRITTEN, parameter_problem
 from ruleminer.rules.values import Atom, Concat, Constant, Empty, Rule, Transformed, Variable
 
 _HOSTILE = [
@@ -58,6 +58,8 @@ def transformations(variables: st.SearchStrategy[Variable]) -> st.SearchStrategy
         "field": names.filter(lambda name: parameter_problem("field", (name,)) is None),
         "item": st.integers(1, 1000),
         "scale": st.integers(0, 12),
+        "day": st.sampled_from(WRITTEN),
+        "moment": st.sampled_from(WRITTEN),
         "times": st.sampled_from([Decimal(f"1e{places}") for places in range(-6, 7) if places]),
     }
     return st.one_of(

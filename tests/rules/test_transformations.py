@@ -16,7 +16,7 @@ from ruleminer.rules.dialects import DUCKDB, POSTGRES, SQLITE
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.parser import parse_rule, parse_templates
 from ruleminer.rules.sql import rule_query
-from ruleminer.rules.transformations import TRANSFORMATIONS, transformed
+from ruleminer.rules.transformations import TRANSFORMATIONS, WRITTEN, transformed
 from ruleminer.rules.values import Atom, Concat, Kind, Rule, Scalar, Transformed, Variable
 
 from .strategies import transformations
@@ -40,16 +40,48 @@ WORDS = [
     "é/+ ~",
     "\U0001f600",
 ]
+DAYS = [
+    "31.12.2021",
+    "02/29/2020",
+    "02/29/2021",
+    "31-11-2021",
+    "2021/01/06",
+    "2021-01-06T10:00:00Z",
+    "2000-02-29 23:59",
+    "1900-02-29",
+    "06.01.2021 24:00",
+    "06.01.2021 10:60:00",
+    "06.01.2021 09:08:07",
+    "06.01.2021x",
+    "06.01.2021 1a:00",
+    "0000-01-01",
+    "20210106",
+    "20210106103000",
+    "20210106103060",
+    "20211306",
+    "1640995199",
+    "1640995199\n",
+    "99999999",
+    "100000000",
+    "1640995199250",
+    "1640995199000",
+    "99999999999999",
+]
 _INNER: list[object] = ["x", True, None, 12, -3, 1.5, {"n": 1}]
 words = st.one_of(
-    st.sampled_from(WORDS),
+    st.sampled_from([*WORDS, *DAYS]),
+    st.dates(date(1, 1, 1)).flatmap(
+        lambda day: st.sampled_from(["%d.%m.%Y", "%m/%d/%Y", "%Y-%m-%d %H:%M:%S", "%Y%m%d"]).map(day.strftime)
+    ),
     st.text(st.sampled_from("aB ,-./@01%é'\""), max_size=8),
     st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs", "Co", "Cn", "L", "Zs")), max_size=5),
     st.dictionaries(st.sampled_from(["a", "b c"]), st.sampled_from(_INNER), max_size=2).map(json.dumps),
     st.lists(st.sampled_from(["x", "y z", 7, False]), max_size=3).map(json.dumps),
 )
 VALUES: dict[Kind, st.SearchStrategy[Scalar]] = {
-    Kind.INTEGER: st.one_of(st.sampled_from([0, 1]), st.integers(-(2**31), 2**31 - 1)),
+    Kind.INTEGER: st.one_of(
+        st.sampled_from([0, 1, 20210106, 20210230]), st.integers(10**8, 2**31 - 1), st.integers(-(2**31), 2**31 - 1)
+    ),
     Kind.DECIMAL: st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-999, max_value=999),
     Kind.BOOLEAN: st.booleans(),
     Kind.DATE: st.dates(date(1000, 1, 1)),
@@ -91,6 +123,21 @@ def test_every_engine_makes_what_python_makes(engines: Engines, case: tuple[Tran
             continue
         query = rule_query(rule, dialect, lambda *_: ColumnType(kind, TYPES[kind]))
         assert engines.run(dialect, query) == expected, (dialect.name, function, values)
+
+
+DAY_FORMS = [Transformed(name, A, (how,)) for name in ("day", "moment") for how in WRITTEN]
+DAY_TEXTS = [*DAYS, *WORDS, "12.31.2021", "2021-1-6", "30.02.2020", "\u0661\u0662.01.2021", "20210106\n"]
+
+
+@pytest.mark.parametrize("function", DAY_FORMS, ids=lambda form: f"{form.name} {form.parameters[0]}")
+def test_days_and_moments_are_read_alike_on_every_engine(engines: Engines, function: Transformed) -> None:
+    engines.create("held", {"c": Kind.TEXT}, [[text] for text in DAY_TEXTS])
+    rule = Rule("H", (X,), (Atom("held", (("c", A),)),), ((X, Concat((function,))),))
+    expected = {(made,) for text in DAY_TEXTS if (made := transformed(function, text)) is not None}
+    assert expected
+    for dialect, _ in engines.each():
+        query = rule_query(rule, dialect, lambda *_: ColumnType(Kind.TEXT, TYPES[Kind.TEXT]))
+        assert engines.run(dialect, query) == expected, dialect.name
 
 
 @pytest.mark.parametrize("sql_type", ["json", "jsonb"])
@@ -137,6 +184,7 @@ def test_a_column_that_a_transformation_does_not_take_is_refused() -> None:
         ("times(a, 3)", "times takes a variable and a power of ten, such as 0.01 or 100"),
         ("before(a)", "before takes a variable and a text that separates"),
         ("item(a, 0)", "item takes a variable and a position, 1 or more"),
+        ('day(a, "DYM")', "day takes a variable and how it is written, one of DMY, MDY, YMD, seconds, milliseconds"),
         ("scale(a, true)", "scale takes no such parameter"),
         ("year(b)", "nothing binds variable b"),
     ],
@@ -166,6 +214,17 @@ def test_templates_do_not_name_transformations() -> None:
         (Transformed("boolean", A), "J", "true"),
         (Transformed("boolean", A), "Nein", "false"),
         (Transformed("date", A), "2021-01-06 00:00:00", "2021-01-06"),
+        (Transformed("day", A, ("DMY",)), "31.12.2021 10:00", "2021-12-31"),
+        (Transformed("day", A, ("MDY",)), "12/31/2021", "2021-12-31"),
+        (Transformed("day", A, ("DMY",)), "29/02/2021", None),
+        (Transformed("day", A, ("YMD",)), "20200229", "2020-02-29"),
+        (Transformed("day", A, ("seconds",)), "1640995199", "2021-12-31"),
+        (Transformed("day", A, ("seconds",)), "0", None),
+        (Transformed("moment", A, ("seconds",)), "1640995199", "2021-12-31 23:59:59"),
+        (Transformed("moment", A, ("milliseconds",)), "1640995199250", "2021-12-31 23:59:59.25"),
+        (Transformed("moment", A, ("YMD",)), "20210106103000", "2021-01-06 10:30:00"),
+        (Transformed("moment", A, ("DMY",)), "06.01.2021 10:30", "2021-01-06 10:30:00"),
+        (Transformed("moment", A, ("DMY",)), "06.01.2021", None),
         (Transformed("plus", A), "São Paulo", "S%C3%A3o+Paulo"),
         (Transformed("encoded", A), "São Paulo", "São%20Paulo"),
     ],

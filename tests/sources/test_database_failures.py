@@ -35,6 +35,7 @@ def failure(url: str, **options: str) -> str:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     for url in (f"duckdb:///{tmp_path}/no.duckdb", f"sqlite:///{tmp_path}/no.db", f"{tmp_path}/no.db"):
         assert failure(url).startswith("no such database file:")
+    assert failure("localhost/shop").endswith("a server's URL looks like postgresql://user@host/database")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,13 +17,17 @@ from ruleminer.errors import (
     DatabaseTimeoutError,
     RoleWarning,
 )
+from ruleminer.rules.dialects import MYSQL
 from ruleminer.rules.expressions import column_of
+from ruleminer.rules.transformation_sql import transformed_sql
+from ruleminer.rules.transformations import transformed
 from ruleminer.sources.database import Database, open_database
 from ruleminer.sources.dump import load_dump
 from ruleminer.sources.engines.mysql import connect
 from ruleminer.sources.foreign_sql import caged
 from ruleminer.sources.schema import ForeignKey
 from tests.mariadb import run_in_mariadb
+from tests.rules.test_transformations import DAY_FORMS, DAY_TEXTS
 
 TYPES = """
 CREATE TABLE kinds (
@@ -104,6 +109,15 @@ def test_texts_are_equal_only_if_all_their_characters_are(empty_mariadb: str) ->
         )
         assert list(database.rows(f"SELECT {a} FROM a JOIN b ON {a} = {b}")) == [("x",)]
         assert list(database.rows(f"SELECT count(DISTINCT {a}) FROM a")) == [(5,)]
+
+
+def test_days_and_moments_that_no_column_of_dates_holds_are_read_as_python_reads_them(empty_mariadb: str) -> None:
+    run_in_mariadb(empty_mariadb, "CREATE TABLE held (c varchar(40)) COLLATE utf8mb4_bin")
+    with open_database(empty_mariadb) as database:
+        bound = ", ".join(f"{transformed_sql(f, column_of('j', 'v'), None, MYSQL).sql('mysql')}" for f in DAY_FORMS)
+        sql = f"WITH j AS {MYSQL.value_list} SELECT v, {bound} FROM j"
+        for text, *made in database.rows(sql, (json.dumps(DAY_TEXTS),)):
+            assert dict(zip(DAY_FORMS, made, strict=True)) == {f: transformed(f, text) for f in DAY_FORMS}, text
 
 
 def test_keys_and_links_are_reflected(empty_mariadb: str) -> None:

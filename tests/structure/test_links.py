@@ -12,6 +12,7 @@ from ruleminer.sources.database import open_database
 from ruleminer.structure import links as links_module
 from ruleminer.structure.link_file import LinkWishes
 from ruleminer.structure.links import DiscoveredLink
+from ruleminer.structure.nothing import links_to_nothing
 from ruleminer.structure.structure import learn_structure
 
 from .worlds import ENGINES, database_of, on_engine
@@ -324,6 +325,28 @@ def test_a_count_is_no_link_though_it_is_called_like_one(tmp_path: Path) -> None
         "INSERT INTO comment SELECT i, 'b' || i FROM range(1, 5001) r(i)",
     )
     assert not found_links(url)
+
+
+def rows_below_few(column: str, folder: Path) -> str:
+    """Parts below one of the first eight of four hundred, and below 0 where they are below none."""
+    return database_of(
+        folder,
+        f"CREATE TABLE part (id BIGINT PRIMARY KEY, {column} BIGINT)",
+        "INSERT INTO part SELECT i, i % 9 FROM range(1, 401) r(i)",
+    )
+
+
+def test_the_parents_id_is_a_link_though_its_values_go_on_from_0_like_a_count(tmp_path: Path) -> None:
+    assert set(found_links(rows_below_few("parent_id", tmp_path))) == {("part.parent_id", "part.id")}
+    (tmp_path / "counted").mkdir()
+    assert not found_links(rows_below_few("screws", tmp_path / "counted"))
+
+
+def test_0_leads_to_nothing_in_a_link_that_the_user_tells_whatever_else_stands_there(tmp_path: Path) -> None:
+    wishes = LinkWishes(added=(wish("part.screws", "part.id"),))
+    with open_database(rows_below_few("screws", tmp_path)) as database:
+        structure = learn_structure(database, wishes)
+    assert links_to_nothing(structure.schema, structure.profile) == {Place("part", "screws"): 0}
 
 
 def test_a_key_that_is_called_like_another_table_with_the_same_columns_leads_there(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ class Refusing:
 
     def __init__(self, database: Database, error: DatabaseError, word: str = "") -> None:
         self.database, self.error, self.schema, self.word = database, error, database.schema, word
-        self.dialect = database.dialect
+        self.dialect, self.own_dialect, self.origin = database.dialect, database.dialect, None
 
     def quoted(self, table: str) -> str:
         return self.database.quoted(table)

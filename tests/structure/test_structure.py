@@ -93,6 +93,7 @@ class Losing:
     def __init__(self, database: Database, lost: int, every: int) -> None:
         self.database, self.lost, self.every, self.asked = database, lost, every, 0
         self.schema, self.dialect = database.schema, database.dialect
+        self.own_dialect, self.origin = database.dialect, None
 
     def quoted(self, table: str) -> str:
         return self.database.quoted(table)

@@ -94,6 +94,10 @@ class Dialect:
     """A query for the bytes that a table takes, whose name in quotes is bound, without a look at its rows."""
     reads_columns: bool = False
     """Whether what is asked of a column reads no other: several looks at a few are then cheaper than one at all."""
+    kept_as: Dialect | None = None
+    """How tables of this engine are asked that are kept here as it wrote them; None if none ever are."""
+    keeps_texts: bool = False
+    """Whether numbers are kept as some engine wrote them, so that two texts may be one number."""
     keeps_links: bool = False
     """Whether a declared foreign key is enforced, always."""
     escapes_percent: bool = False
@@ -113,6 +117,12 @@ class Dialect:
         f"{'L' if side == 'LEADING' else 'R'}TRIM({text}, {characters})"
     )
     """A text without certain characters (a literal) at its LEADING or TRAILING end."""
+    is_digits: Callable[[str], str] = lambda text: f"({text} <> '' AND LTRIM({text}, '0123456789') = '')"
+    """Whether a text is digits of ASCII and nothing else."""
+    joined: Callable[[Sequence[str]], str] = lambda parts: f"({' || '.join(parts)})"
+    """Texts one after the other."""
+    since_1970: Callable[[str], str]
+    """The lexical form of a moment, from a text of digits that counts the seconds since 1970."""
     number_text: TextOf
     """The lexical form of a decimal or float."""
     character: Callable[[int], exp.Expression] = lambda number: call("CHR", exp.Literal.number(number))
@@ -139,6 +149,10 @@ class Dialect:
     counted_values: Callable[[str, int, str], str] | None = None
     """An aggregate of a column: the pairs (form, rows) of all its values, if these are no more than so many; the form
     is an expression over `e.item`. None where values are counted by a statement of their own."""
+    extreme: Callable[[str, str, ColumnType], str] = lambda end, value, column: f"{end}({value})"
+    """An aggregate: the least or the greatest value of a column (`min`, `max`)."""
+    ordered: Callable[[str, ColumnType], str] = lambda value, column: value
+    """What the values of a column are ordered by."""
     distinct_within: Callable[[str, int, int], str] | None = None
     """An aggregate: how many whole numbers differ that lie between two, where there is one cheaper than all others."""
     iri_safe: Callable[[exp.Expression], exp.Expression]

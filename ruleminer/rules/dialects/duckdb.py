@@ -103,6 +103,7 @@ DUCKDB = Dialect(
     reads_columns=True,
     keeps_links=True,
     folds_all_names=True,
+    since_1970=lambda text: f"CAST(MAKE_TIMESTAMP(TRY_CAST({text} AS BIGINT) * 1000000) AS VARCHAR)",
     number_text=_number_text,
     timestamp_text=zoned_timestamp_text,
     array_text=lambda value, column: as_text(call("TO_JSON", value)),

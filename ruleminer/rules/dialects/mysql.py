@@ -38,6 +38,10 @@ def _timestamp_text(value: exp.Expression, column: ColumnType) -> exp.Expression
     return _without_zeros(as_text(value)) if "(" in column.sql_type else as_text(value)
 
 
+def _since_1970(text: str) -> str:
+    return f"CAST(DATE_ADD('1970-01-01 00:00:00', INTERVAL CAST({text} AS SIGNED) SECOND) AS CHAR)"
+
+
 def _other_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
     sql_type = column.sql_type.lower()
     if sql_type.startswith("bit") or "zerofill" in sql_type:
@@ -96,6 +100,10 @@ MYSQL = Dialect(
     jdbc_schema="",
     compares_exactly=False,
     escapes_percent=True,
+    trim=lambda side, text, character: f"TRIM({side} {character} FROM {text})",  # of one character
+    is_digits=lambda text: f"({text} <> '' AND {text} NOT REGEXP '[^0-9]')",
+    joined=lambda parts: f"CONCAT({', '.join(parts)})",
+    since_1970=_since_1970,
     number_text=_number_text,
     character=_character,
     truth_text=_truth_text,

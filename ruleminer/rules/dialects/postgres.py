@@ -15,6 +15,7 @@ from ruleminer.rules.dialects.dialect import (
     iri_safe_call,
     zoned_timestamp_text,
 )
+from ruleminer.rules.dialects.written import WRITTEN
 from ruleminer.rules.expressions import as_text, call
 
 _IRI_SAFE = r"""CREATE OR REPLACE FUNCTION "mapping".iri_safe(value text) RETURNS text
@@ -40,6 +41,10 @@ def _number_text(value: exp.Expression, column: ColumnType) -> exp.Expression:
 def _cells(table: str, pairs: Sequence[tuple[str, str]]) -> str:
     rows = ", ".join(f"({family}, {key})" for family, key in pairs)
     return f"SELECT c.family, c.v FROM {table} AS t CROSS JOIN LATERAL (VALUES {rows}) AS c(family, v)"
+
+
+def _since_1970(text: str) -> str:
+    return f"TO_CHAR(TO_TIMESTAMP(CAST({text} AS BIGINT)) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')"
 
 
 def _is_number(text: str) -> str:
@@ -83,8 +88,10 @@ POSTGRES = Dialect(
     folds_quoted_names=False,
     reads_once=True,
     table_bytes=_TABLE_BYTES,
+    kept_as=WRITTEN,
     keeps_links=True,
     escapes_percent=True,
+    since_1970=_since_1970,
     number_text=_number_text,
     timestamp_text=zoned_timestamp_text,
     checks_json=False,

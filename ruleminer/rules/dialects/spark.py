@@ -28,6 +28,7 @@ from ruleminer.rules.lexical import timestamp_form
 from ruleminer.rules.values import Scalar
 
 _NESTED = ("json", "struct", "map")
+_DIGITS = "'0123456789'"
 
 
 def _trim(side: str, text: str, characters: str) -> str:
@@ -110,6 +111,8 @@ SPARK = Dialect(
     widens_singles=True,
     folds_all_names=True,
     trim=_trim,
+    is_digits=lambda text: f"({text} <> '' AND {_trim('LEADING', text, _DIGITS)} = '')",
+    since_1970=lambda text: f"CAST(TIMESTAMP_SECONDS(TRY_CAST({text} AS BIGINT)) AS STRING)",
     number_text=_number_text,
     timestamp_text=lambda value, column: as_text(value),
     array_text=_array_text,

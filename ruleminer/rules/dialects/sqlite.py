@@ -118,6 +118,7 @@ SQLITE = Dialect(
     has_schemas=False,
     replaces_views=False,
     types_values=False,
+    since_1970=lambda text: f"DATETIME(CAST({text} AS INTEGER), 'unixepoch')",
     number_text=_number_text,
     character=lambda number: call("CHAR", exp.Literal.number(number)),
     truth_text=_truth_text,

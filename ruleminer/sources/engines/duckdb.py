@@ -71,17 +71,22 @@ class DuckDB:
     dialect = DUCKDB
 
     def __init__(
-        self, path: Path, timeout: float, connect: Callable[[Path], duckdb.DuckDBPyConnection] | None = None
+        self,
+        path: Path | str,
+        timeout: float,
+        connect: Callable[[Path], duckdb.DuckDBPyConnection] | None = None,
+        is_limited: bool = True,
     ) -> None:
-        """One that is connected otherwise (folder.py), given where to spill, has views where others have tables.
+        """One that is connected otherwise (folder.py, kept.py), given where to spill, has views where others have
+        tables; `is_limited` tells whether its tables go to disk, too, where memory is short.
 
         What does not fit into memory goes to a folder that nobody else may read, and never beside what is read.
         """
         self._path, self._timeout, self._schema = path, timeout, "main"
-        self._views_are_tables = connect is not None
+        self._views_are_tables, self._is_limited = connect is not None, is_limited
         spill = Path(tempfile.mkdtemp(prefix="ruleminer-"))
         self._remove_spill = weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
-        self._connection = connect(spill) if connect else attached(path, path, spill, read_only=True)
+        self._connection = connect(spill) if connect else attached(Path(path), Path(path), spill, read_only=True)
         self.limit_memory(None)
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
@@ -174,7 +179,7 @@ class DuckDB:
 
     def limit_memory(self, size: int | None) -> None:
         """Take no more than so many bytes from now on; a folder's tables may be in memory themselves, and keep it."""
-        if size is None or not self._views_are_tables:
+        if size is None or self._is_limited:
             with suppress(duckdb.ConnectionException):  # closed by now
                 self._connection.execute(f"SET memory_limit = '{size or _MEMORY}B'")
 

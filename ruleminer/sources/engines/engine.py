@@ -80,6 +80,14 @@ class WritesInParallel(Protocol):
         """What becomes of the rows of statements, each row once, as files: their names, the rows, what was told."""
 
 
+@runtime_checkable
+class Interruptible(Protocol):
+    """What an engine offers beside that if what streams from it can be ended from another thread."""
+
+    def interrupt(self) -> None:
+        """End what streams now: whoever waits for it gets an error."""
+
+
 class Clock:
     """The patience for one statement: what all waits for the database may last together.
 

@@ -27,7 +27,7 @@ def open_folder(kind: str, folder: Path, timeout: float) -> DuckDB:
     """The files of a folder, opened for reading."""
     if not folder.is_dir():
         raise DatabaseError(f"no such folder: {folder}")
-    return DuckDB(folder, timeout, lambda spill: _connected(kind, folder, spill))
+    return DuckDB(folder, timeout, lambda spill: _connected(kind, folder, spill), is_limited=False)
 
 
 def _connected(kind: str, folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:

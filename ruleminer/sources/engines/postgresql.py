@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import adbc_driver_manager
@@ -109,6 +111,7 @@ class PostgreSQL:
         self._schema: str | None = None
         self._idle: list[tuple[float, Connection]] = []  # since when
         self._idle_streams: list[adbc.Connection] = []
+        self._streaming: list[adbc.Cursor] = []
         self._reached = False  # a server that has answered once and is not to be reached is lost
         with self._connection():
             self._reached = True
@@ -177,7 +180,7 @@ class PostgreSQL:
         clock = Clock(self._timeout)
         with self._stream() as cursor:
             with self._adbc_guarded(cursor, clock):
-                cursor.execute(sql)
+                _elsewhere(cursor, partial(cursor.execute, sql))
                 reader = cursor.fetch_record_batch()
             yield reader.schema
             while True:
@@ -204,7 +207,11 @@ class PostgreSQL:
             with connection.cursor() as cursor:
                 with self._adbc_guarded(cursor, Clock(self._timeout)):
                     cursor.execute("BEGIN TRANSACTION READ ONLY")
-                yield cursor
+                self._streaming.append(cursor)
+                try:
+                    yield cursor
+                finally:
+                    self._streaming.remove(cursor)
                 with self._adbc_guarded(cursor, Clock(self._timeout)):
                     cursor.execute("ROLLBACK")
             finished = True
@@ -246,6 +253,12 @@ class PostgreSQL:
 
     def limit_memory(self, size: int | None) -> None:
         """The server's memory is its own."""
+
+    def interrupt(self) -> None:
+        """End what streams now: whoever waits for it gets an error."""
+        for cursor in tuple(self._streaming):
+            with suppress(adbc_driver_manager.Error):
+                cursor.adbc_cancel()
 
     def close(self) -> None:
         """Give back every idle connection."""
@@ -351,6 +364,17 @@ class PostgreSQL:
 
     def _told(self, reason: object) -> str:
         return scrubbed(one_line(reason), self._url)
+
+
+def _elsewhere(cursor: adbc.Cursor, call: Callable[[], object]) -> None:
+    """Call in a thread of its own: in the main one ADBC takes Ctrl-C for itself, and makes an error of the server's."""
+    with ThreadPoolExecutor(1) as threads:
+        called = threads.submit(call)
+        try:
+            called.result()
+        except KeyboardInterrupt:
+            cursor.adbc_cancel()
+            raise
 
 
 def connect(url: URL) -> Connection:
