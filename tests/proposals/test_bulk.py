@@ -11,6 +11,7 @@ import pytest
 
 from ruleminer.dataset import read_dataset
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
+from ruleminer.proposals import bulk_facts
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.guesses import guesses
 from ruleminer.proposals.pool import dataset_pools
@@ -125,6 +126,20 @@ def test_two_who_ask_the_same_rule_for_other_facts_are_told_of_their_own(extract
     subjects = [fact[:1] for fact in facts]
     found = derivations.companions([(pair, [one]) for one in subjects])
     assert [{fact for fact, _ in one or ()} for one in found] == [{one} for one in subjects]
+
+
+def test_a_few_facts_are_looked_for_only_where_columns_hold_them(
+    extracted: Extracted, live: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_facts, "_MANY_RULES", 1)
+    derivations = Derivations(live, learn_structure(live))
+    pools = [pool for pool in dataset_pools(read_dataset(extracted.run)).values() if pool.rules]
+    rules = [rule for pool in pools for rule in pool.rules[:6]]
+    for fact in (one for pool in pools for one in pool.positives[:2]):
+        alike = [rule for rule in rules if len(rule.arguments) == len(fact)]
+        covered = derivations.coverage([(rule, [fact]) for rule in alike])
+        assert covered == [[fact in derivations.derived(rule)] for rule in alike]
+    assert derivations.statements["columns that hold facts"] > 0
 
 
 def test_a_table_called_like_a_list_of_ours_is_the_users(tmp_path: Path) -> None:
