@@ -43,6 +43,7 @@ from ruleminer.structure.profile import empty_profile
 from ruleminer.structure.structure import Structure
 
 _BATCH = 25  # rules that are asked for at once, each by a statement of its own
+_MOST_CELLS = 20_000_000  # that are looked through to leave rules out: beyond, an index may find facts sooner
 _BINDABLE = 200  # values bound in one statement
 
 Item = TypeVar("Item")
@@ -431,6 +432,8 @@ class Derivations:
         """The rules whose columns hold the arguments of a few facts, where there are many rules; and the others."""
         held: set[Place] = set()
         questions = column_questions([one for _, one in shared], self._columns)
+        if sum(self._cells(question.places) for question in questions) > _MOST_CELLS:
+            return shared, []
         for question in questions:
             try:
                 held |= question.held(self._rows("columns that hold facts", question.sql, question.parameters))
@@ -441,6 +444,11 @@ class Derivations:
         left = [(key, one) for key, one in shared if held.issuperset(arguments_sought(one))]
         there = {key for key, _ in left}
         return left, [key for key, _ in shared if key not in there]
+
+    def _cells(self, places: Sequence[Sequence[Place]]) -> int:
+        """How many values these columns hold, by table."""
+        profiles = self.structure.profile.tables
+        return sum(len(own) * profiles[own[0].table].rows for own in places if own[0].table in profiles)
 
     def _found_alone(self, rule: Rule, forms: Sequence[Fact]) -> list[Fact]:
         names = [quote_identifier(name) for name in rule.argument_names[: len(forms[0])]]

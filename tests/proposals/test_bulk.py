@@ -133,12 +133,13 @@ def test_a_few_facts_are_looked_for_only_where_columns_hold_them(
 ) -> None:
     monkeypatch.setattr(bulk_facts, "_MANY_RULES", 1)
     derivations = Derivations(live, learn_structure(live))
-    pools = [pool for pool in dataset_pools(read_dataset(extracted.run)).values() if pool.rules]
-    rules = [rule for pool in pools for rule in pool.rules[:6]]
-    for fact in (one for pool in pools for one in pool.positives[:2]):
-        alike = [rule for rule in rules if len(rule.arguments) == len(fact)]
-        covered = derivations.coverage([(rule, [fact]) for rule in alike])
-        assert covered == [[fact in derivations.derived(rule)] for rule in alike]
+    pools = [pool for pool in dataset_pools(read_dataset(extracted.run)).values() if pool.rules and pool.positives]
+    for arity in (1, 2):
+        some = [pool for pool in pools if len(pool.positives[0]) == arity][:4]
+        rules, facts = [pool.rules[0] for pool in some], [pool.positives[0] for pool in some]
+        covered = derivations.coverage([(rule, facts) for rule in rules])
+        derived = [derivations.derived(rule) for rule in rules]
+        assert covered == [[fact in own for fact in facts] for own in derived]
     assert derivations.statements["columns that hold facts"] > 0
 
 
