@@ -172,8 +172,8 @@ class DecisionNetwork(nn.Module):
                 told.append(self._heard_by(problem, belief, spoken, terms, most)[own])
                 rows.append(terms[own[0]] * there.shape[1] + own[1])
         found = torch.cat(told)[torch.cat(rows).argsort()]
-        of_all = torch.cat([claims(problem, belief), surroundings(problem, belief)], -1)
-        return torch.cat([found, of_all[there.nonzero(as_tuple=True)]], -1)
+        around = surroundings(problem, belief)[there.nonzero(as_tuple=True)]
+        return torch.cat([found, claims(problem, belief), around], -1)
 
     def _heard_by(self, problem: Tensors, belief: Tensor, spoken: Spoken, terms: Tensor, places: int) -> Tensor:
         """What the first hypotheses of some terms hear: (terms, places, …)."""
@@ -218,9 +218,9 @@ def _answered(logits: Tensor, there: Tensor, said: Tensor) -> Tensor:
 class Spoken:
     """What each term is believed to mean, as others hear of it: a row for each term."""
 
-    forth: tuple[Tensor, Tensor]  # how much of each set lies in its subjects, and in its objects: (T, S)
-    back: tuple[Tensor, Tensor]  # how much of these lies in each set
-    table: tuple[Tensor, Tensor]  # whether these stand in the table of each set
+    forth: Tensor  # how much of each set lies in its subjects, and below them in its objects: (2 T, S)
+    back: Tensor  # how much of these lies in each set
+    table: Tensor  # whether these stand in the table of each set
     bodies: Tensor  # (T, B)
     called: Tensor  # (T, names)
 
@@ -228,10 +228,9 @@ class Spoken:
 def spoken_of(problem: Tensors, belief: Tensor) -> Spoken:
     """What terms are believed to mean."""
     sets = problem.inside.shape[0]
-    starts = _believed(problem.subject, belief, sets)  # (T, S)
-    ends = _believed(problem.object, belief, sets)
+    ends = torch.cat([_believed(one, belief, sets) for one in (problem.subject, problem.object)])  # (2 T, S)
     rows = int(torch.maximum(problem.body.max(), problem.turned.max())) + 1
-    forth, back, table = ((starts @ m, ends @ m) for m in (problem.inside.T, problem.inside, problem.same_table))
+    forth, back, table = (ends @ m for m in (problem.inside.T, problem.inside, problem.same_table))
     bodies = _believed(problem.body, belief, rows)
     return Spoken(forth, back, table, bodies, _believed(problem.called, belief, int(problem.called.max()) + 1))
 
@@ -258,8 +257,8 @@ def messages(
     second = problem.object[:, :places][receiver]  # (E, places)
     first = torch.where(ours_at_end[:, None], second, problem.subject[:, :places][receiver])
 
-    def told(by_set: tuple[Tensor, Tensor], at_end: Tensor, places: Tensor) -> Tensor:
-        return _of(torch.cat(by_set), torch.where(at_end, sender + len(by_set[0]), sender), places)
+    def told(by_set: Tensor, at_end: Tensor, places: Tensor) -> Tensor:
+        return _of(by_set, torch.where(at_end, sender + len(belief), sender), places)
 
     one = torch.stack(
         [told(by_set, theirs_at_end | turned, first) for by_set in (spoken.forth, spoken.back, spoken.table)], -1
@@ -282,22 +281,33 @@ def _of(known: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 
 
 def claims(problem: Tensors, belief: Tensor) -> Tensor:
-    """How far other terms of the same kind want the same rows, or the same column of values: (T, H, 6)."""
-    found = []
-    for wanted in (problem.body, problem.value):
-        many = int(wanted.max()) + 1
-        for kind in (True, False):
-            mask = (problem.is_class == kind)[:, None]
-            by_term = _believed(wanted, belief * mask, many)  # (T, n)
-            by_term = torch.cat([torch.zeros_like(by_term[:, :1]), by_term[:, 1:]], 1)  # none is no rival of none
-            total = by_term.sum(0)
-            others = (total[None, :] - by_term).gather(1, wanted)
-            if kind and wanted is problem.value:
-                continue
-            top = by_term.topk(min(2, by_term.shape[0]), 0).values
-            strongest = torch.where(by_term >= top[0], top[-1], top[0]).gather(1, wanted)
-            found += [others.clamp(max=3.0) * mask, strongest * mask]
-    return torch.stack(found, -1)
+    """How far other terms of the same kind want the same rows, or the same column of values: (N, 6).
+
+    Of all that could be wanted a term has few hypotheses: what each believes is added up for these alone.
+    """
+    terms, places = problem.there.nonzero(as_tuple=True)
+    own, is_class = belief[terms, places], problem.is_class[terms]
+    body, value = problem.body[terms, places], problem.value[terms, places]
+    asked = ((body, is_class), (body, ~is_class), (value, ~is_class))
+    return torch.cat([_claimed(own, terms, wanted, kind) for wanted, kind in asked], -1)
+
+
+def _claimed(own: Tensor, terms: Tensor, wanted: Tensor, kind: Tensor) -> Tensor:
+    """What others of a kind believe of what each hypothesis wants: all together, and the most that one does; (N, 2)."""
+    counted = (kind & (wanted > 0)).nonzero().squeeze(1)  # none is no rival of none
+    many = int(wanted.max()) + 1
+    pairs, index = torch.unique(terms[counted] * many + wanted[counted], return_inverse=True)
+    thing = pairs % many
+    by_pair = own.new_zeros(len(pairs)).index_add(0, index, own[counted])  # of a term and what it wants
+    nothing = own.new_zeros(many)
+    total = nothing.index_add(0, thing, by_pair)
+    first = nothing.scatter_reduce(0, thing, by_pair, "amax")
+    is_first = by_pair >= first[thing]
+    shared = nothing.index_add(0, thing, is_first.to(own.dtype)) > 1
+    second = nothing.scatter_reduce(0, thing[~is_first], by_pair[~is_first], "amax")
+    rival = torch.where(is_first & ~shared[thing], second[thing], first[thing])
+    found = torch.stack([(total[thing] - by_pair).clamp(max=3.0), rival], -1)
+    return own.new_zeros(len(own), 2).index_put((counted,), found[index])
 
 
 def surroundings(problem: Tensors, belief: Tensor) -> Tensor:

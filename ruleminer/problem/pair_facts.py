@@ -41,7 +41,7 @@ class PairReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class Part:
     """One SELECT of a pair, with what it reads and what its arguments are."""
 
     branch: Branch
@@ -50,12 +50,12 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class Reading:
     """A pair that we can read facts from."""
 
     stem: str
     target: PairTarget
-    parts: tuple[_Part, ...]
+    parts: tuple[Part, ...]
 
 
 def facts_from_pairs(
@@ -64,13 +64,13 @@ def facts_from_pairs(
     """The facts of all enabled pairs, those of one predicate united, and a report with one row per pair."""
     tables: defaultdict[str, list[pa.Table]] = defaultdict(list)
     report: list[PairReport] = []
-    for reading in _read_pairs(pairs, ontology, database.schema):
+    for reading in pair_readings(pairs, ontology, database.schema):
         if isinstance(reading, PairReport):
             report.append(reading)
             continue
         predicate = reading.target.term.name
         try:
-            sql = caged(_fact_sql(reading.parts, database.schema, database.dialect), database)
+            sql = caged(fact_sql(reading.parts, database.schema, database.dialect), database)
             arguments = patiently(partial(_all_rows, database, sql))
         except ConnectionLostError:
             raise
@@ -101,14 +101,14 @@ def pair_parts(
 
     All pairs are needed: those for classes tell what the columns of others hold.
     """
-    for reading in _read_pairs(pairs, ontology, database.schema, wanted):
+    for reading in pair_readings(pairs, ontology, database.schema, wanted):
         if isinstance(reading, PairReport):
             continue
         parts = []
         places = tuple(f"arg{place}" for place in range(1, reading.target.arity + 1))
         try:
             for part in reading.parts:
-                sql = caged(_fact_sql((part,), database.schema, database.dialect), database)
+                sql = caged(fact_sql((part,), database.schema, database.dialect), database)
                 rows = patiently(partial(_all_rows, database, sql))
                 facts = frozenset(zip(*(rows[place].cast(pa.string()).to_pylist() for place in places), strict=True))
                 parts.append(PairPart(tuple(sorted({table.name for table in part.sources.tables.values()})), facts))
@@ -131,9 +131,9 @@ def run_pair_sql(database: Database, pair: QueryPair) -> Iterator[tuple[object, 
     return database.rows(caged(engine_sql(query, database.schema, database.dialect), database))
 
 
-def _read_pairs(
+def pair_readings(
     pairs: Iterable[QueryPair], ontology: Ontology, schema: Schema, wanted: Collection[str] | None = None
-) -> Iterator[_Reading | PairReport]:
+) -> Iterator[Reading | PairReport]:
     """All pairs, or those wanted (by stem), in their order.
 
     Those for classes are all read first, for they tell what the columns of others hold.
@@ -155,17 +155,17 @@ def _read_pairs(
         if isinstance(parts, NoFacts):
             yield PairReport(pair.stem, target.term.name, 0, parts.reason)
         else:
-            yield _Reading(pair.stem, target, parts)
+            yield Reading(pair.stem, target, parts)
 
 
 def _parts(
     pair: QueryPair, target: PairTarget, ontology: Ontology, schema: Schema, known: ClassColumns
-) -> tuple[_Part, ...] | NoFacts:
+) -> tuple[Part, ...] | NoFacts:
     query = parse_pair_sql(pair.sql)
     found = query if isinstance(query, NoFacts) else branches(query)
     if isinstance(found, NoFacts):
         return found
-    parts: list[_Part] = []
+    parts: list[Part] = []
     for branch in found:
         sources = read_sources(branch.select, schema)
         if isinstance(sources, NoFacts):
@@ -173,11 +173,11 @@ def _parts(
         arguments = choose_arguments(target, branch, sources, known, ontology)
         if isinstance(arguments, NoFacts):
             return arguments
-        parts.append(_Part(branch, sources, arguments))
+        parts.append(Part(branch, sources, arguments))
     return tuple(parts)
 
 
-def _fact_sql(parts: Sequence[_Part], schema: Schema, dialect: Dialect) -> str:
+def fact_sql(parts: Sequence[Part], schema: Schema, dialect: Dialect) -> str:
     """One statement for all SELECTs of a pair; each argument comes as text, beside its kind."""
     statements = []
     for part in parts:
@@ -204,7 +204,7 @@ def _argument(expression: exp.Expr, sources: Sources, dialect: Dialect) -> tuple
     return expression, found.kind, dialect.lexical(expression, found)
 
 
-def _notes(reading: _Reading, ontology: Ontology) -> str:
+def _notes(reading: Reading, ontology: Ontology) -> str:
     unknown = [iri for asked in reading.target.classes for iri in asked if ontology.get(iri) is None]
     notes = [f"the ontology has no class {local_name(iri)}" for iri in unknown]
     notes += [part.arguments.note for part in reading.parts if part.arguments.note]

@@ -2,24 +2,27 @@
 
 A SELECT asks for the rows whose arguments stand in lists of what is wanted, each argument by itself; which of the
 combinations were meant is settled here. Rules that differ only in the column of their second argument share one: most
-of a statement's time is its planning.
+of a statement's time is its planning. Where a few facts are looked for among thousands of rules, as when the user has
+named one, it is first asked which columns hold their arguments at all, by one pass over each table.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ruleminer.proposals.column_sql import LIST, ColumnSql
-from ruleminer.proposals.frames import Reading, Spot
+from ruleminer.proposals.frames import Frame, Reading, Spot
 from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.sql import Query
-from ruleminer.rules.values import Scalar
+from ruleminer.rules.values import Place, Scalar
 
 _SELECTS = 50  # in one statement
 _SHARING = 25  # rules that share a SELECT
+_MANY_RULES, _FEW_FACTS = 200, 8  # from and up to which columns are asked first
+_CELLS = 4000  # columns by what is looked for in them, in one statement
 
 Fact = tuple[str, ...]
 
@@ -122,6 +125,71 @@ def _question(selects: tuple[Sharing, ...], columns: ColumnSql) -> FactQuestion:
         parts.append(f"SELECT * FROM ({select}) AS q{number}")
     relations = ", ".join(f"{name} AS {columns.dialect.value_list}" for name in lists.values())
     return FactQuestion(f"WITH {relations} {' UNION ALL '.join(parts)}", (*lists, *constants), selects)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnQuestion:
+    """One statement, a row for each table: which of its columns hold any of what is looked for in them."""
+
+    sql: str
+    parameters: tuple[str, ...]
+    places: tuple[tuple[Place, ...], ...]
+
+    def held(self, rows: Sequence[Sequence[Any]]) -> set[Place]:
+        """The columns that do."""
+        return {
+            place
+            for number, *counts in rows
+            for place, count in zip(self.places[number], counts, strict=False)
+            if count
+        }
+
+
+def column_questions(wanted: Sequence[Wanted], columns: ColumnSql) -> list[ColumnQuestion]:
+    """The statements by which to tell rules that derive none of a few facts; none if it is not worth asking."""
+    if len(wanted) < _MANY_RULES or any(len(one.facts) > _FEW_FACTS for one in wanted):
+        return []
+    sought: dict[str, dict[Place, dict[str, None]]] = {}
+    for one in wanted:
+        for place, texts in arguments_sought(one).items():
+            sought.setdefault(place.table, {}).setdefault(place, {}).update(dict.fromkeys(texts))
+    found: list[ColumnQuestion] = []
+    some: list[dict[Place, dict[str, None]]] = []
+    cells = 0
+    for by_column in sought.values():
+        own = sum(map(len, by_column.values()))
+        if some and (cells + own > _CELLS or len(some) == _SELECTS):
+            found.append(_column_question(some, columns))
+            some, cells = [], 0
+        some, cells = [*some, by_column], cells + own
+    return [*found, _column_question(some, columns)] if some else found
+
+
+def arguments_sought(one: Wanted) -> dict[Place, list[str]]:
+    """What is looked for in each column that is an argument by itself."""
+    found: dict[Place, list[str]] = {}
+    for place, argument in enumerate(one.reading.arguments[: len(one.facts[0])]):
+        if isinstance(argument, Spot):
+            found.setdefault(one.reading.frame.place(argument), []).extend(fact[place] for fact in one.facts)
+    return found
+
+
+def _column_question(some: Sequence[Mapping[Place, Mapping[str, None]]], columns: ColumnSql) -> ColumnQuestion:
+    width = max(map(len, some))
+    parameters: list[str] = []
+    parts = []
+    for number, by_column in enumerate(some):
+        table = next(iter(by_column)).table
+        frame = Frame((table,), ())
+        cells = []
+        for place, texts in by_column.items():
+            among = columns.among_bound(frame, Spot(1, place.column), list(texts))
+            cells.append(f"COUNT(CASE WHEN {among} THEN 1 END)")
+            parameters += texts
+        cells += ["0"] * (width - len(cells))
+        named = ", ".join(f"{cell} AS a{place}" for place, cell in enumerate(cells))
+        parts.append(f"SELECT {number} AS n, {named} FROM {columns.tables(frame)[0]}")
+    return ColumnQuestion(" UNION ALL ".join(parts), tuple(parameters), tuple(map(tuple, some)))
 
 
 def lone_question(query: Query, names: Sequence[str], facts: Sequence[Fact], dialect: Dialect) -> Query:

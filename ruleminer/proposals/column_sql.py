@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ruleminer.proposals.frames import Frame, Reading, Spelling, Spot
 from ruleminer.rules.columns import ColumnType
-from ruleminer.rules.dialects import Dialect
+from ruleminer.rules.dialects import BOUND, Dialect
 from ruleminer.rules.expressions import as_text, column_of
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.literals import text_sql
@@ -89,6 +89,13 @@ class ColumnSql:
             assert isinstance(argument, Spot)
             return f"{self.place(frame, argument)} IN (SELECT CAST(v AS {self._dialect.whole_type}) FROM {relation})"
         return f"{self.argument(frame, argument)} IN (SELECT v FROM {relation})"
+
+    def among_bound(self, frame: Frame, spot: Spot, values: Sequence[str]) -> str:
+        """Whether a column holds one of a few texts, which are bound; perhaps it is true of a few more."""
+        if self.is_whole(frame, spot) and all(map(_WHOLE.fullmatch, values)):
+            one = f"CAST({self._dialect.text_of(BOUND)} AS {self._dialect.whole_type})"
+            return f"{self.place(frame, spot)} IN ({', '.join([one] * len(values))})"
+        return f"{self.argument(frame, spot)} IN ({', '.join([self._dialect.text_of(BOUND)] * len(values))})"
 
     def constant_text(self, constant: Constant) -> str:
         """The text that the engine makes of a constant of a column."""

@@ -18,7 +18,7 @@ from ruleminer.proposals.claims import Misplaced, claimed, winners
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.decision import Decision
 from ruleminer.proposals.inverses import as_inverses, from_inverse
-from ruleminer.proposals.pool import GUESS, Pool, rule_pool
+from ruleminer.proposals.pool import GUESS, Pool, body_pool
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, Ranking, rank, shared_posterior
 from ruleminer.proposals.slips import Slip, without_slips
@@ -130,8 +130,8 @@ def _drafted(beliefs: Sequence[Belief], joint: Joint) -> Decision | None:
     bodies = sorted(posterior, key=lambda body: (body not in wanted, -posterior[body][0]))[: max(_SHOWN, len(wanted))]
     together, alone, sizes = (np.array([posterior[body][n] for body in bodies]) for n in range(3))
     name = beliefs[0].term.name
-    pool = rule_pool(name, [body.of(name) for body in bodies], GUESS)
-    measured = Measured(pool, sizes, tuple(map(joint.prior, pool.rules)), None, joint.world.rows)
+    pool = body_pool(name, bodies, GUESS)
+    measured = Measured(pool, sizes, joint.priors(pool), None, joint.world.rows)
     before = np.log(np.maximum(alone, _LEAST))
     sure = _sure([belief for belief, _ in likely], wanted)
     ranking = Ranking(

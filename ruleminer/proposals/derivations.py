@@ -15,7 +15,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, TypeVar
 
 from ruleminer.errors import ConnectionLostError, DatabaseError, StatementStoppedError
-from ruleminer.proposals.bulk_facts import Wanted, fact_questions, lone_question, union_query
+from ruleminer.proposals.bulk_facts import (
+    Wanted,
+    arguments_sought,
+    column_questions,
+    fact_questions,
+    lone_question,
+    union_query,
+)
 from ruleminer.proposals.bulk_sizes import BulkSizes
 from ruleminer.proposals.column_sql import ColumnSql
 from ruleminer.proposals.containment import is_contained, widenings
@@ -36,6 +43,7 @@ from ruleminer.structure.profile import empty_profile
 from ruleminer.structure.structure import Structure
 
 _BATCH = 25  # rules that are asked for at once, each by a statement of its own
+_MOST_CELLS = 20_000_000  # that are looked through to leave rules out: beyond, an index may find facts sooner
 _BINDABLE = 200  # values bound in one statement
 
 Item = TypeVar("Item")
@@ -403,6 +411,8 @@ class Derivations:
             for key, forms in wanted.items()
             if forms and (reading := self._reading(key, rules[key]))
         ]
+        shared, without = self._possible(shared)
+        found.update({key: [] for key in without})
         place = {id(one): key for key, one in shared}
         for question in fact_questions([one for _, one in shared], self._columns):
             try:
@@ -417,6 +427,28 @@ class Derivations:
                 except DatabaseError as error:
                     self._refused[key] = str(error)
         return [_of(own, found.get(key)) for key, (_, own) in zip(keys, asked, strict=True)]
+
+    def _possible(self, shared: list[tuple[Body, Wanted]]) -> tuple[list[tuple[Body, Wanted]], list[Body]]:
+        """The rules whose columns hold the arguments of a few facts, where there are many rules; and the others."""
+        held: set[Place] = set()
+        questions = column_questions([one for _, one in shared], self._columns)
+        if sum(self._cells(question.places) for question in questions) > _MOST_CELLS:
+            return shared, []
+        for question in questions:
+            try:
+                held |= question.held(self._rows("columns that hold facts", question.sql, question.parameters))
+            except DatabaseError:  # then all are asked
+                return shared, []
+        if not questions:
+            return shared, []
+        left = [(key, one) for key, one in shared if held.issuperset(arguments_sought(one))]
+        there = {key for key, _ in left}
+        return left, [key for key, _ in shared if key not in there]
+
+    def _cells(self, places: Sequence[Sequence[Place]]) -> int:
+        """How many values these columns hold, by table."""
+        profiles = self.structure.profile.tables
+        return sum(len(own) * profiles[own[0].table].rows for own in places if own[0].table in profiles)
 
     def _found_alone(self, rule: Rule, forms: Sequence[Fact]) -> list[Fact]:
         names = [quote_identifier(name) for name in rule.argument_names[: len(forms[0])]]

@@ -71,8 +71,18 @@ def entity_set(rule: Rule, argument: Variable, structure: Structure) -> EntitySe
     return NOTHING if smallest is None else smallest[1]
 
 
-def shares(sets: Sequence[EntitySet], structure: Structure, database: Database) -> Floats:
-    """How much of each set lies in each other: (sets, sets), row in column; 0 where two are of different spaces."""
+Overlaps = dict[tuple[EntitySet, ...], NDArray[np.float64] | None]
+"""How many values each two sets of a space share; None if the database refuses."""
+
+
+def shares(
+    sets: Sequence[EntitySet], structure: Structure, database: Database, known: Overlaps | None = None
+) -> Floats:
+    """How much of each set lies in each other: (sets, sets), row in column; 0 where two are of different spaces.
+
+    Of a space whose sets are `known` nothing is asked, in whatever order they come.
+    """
+    known = {} if known is None else known
     inside = np.zeros((len(sets), len(sets)), np.float32)
     by_space: dict[Place, list[int]] = {}
     for number, one in enumerate(sets):
@@ -83,11 +93,19 @@ def shares(sets: Sequence[EntitySet], structure: Structure, database: Database) 
                 by_space.setdefault(space.key, []).append(number)
     for members in by_space.values():
         if len(members) > 1:
-            overlap = _overlap([sets[number] for number in members], structure, database)
+            members.sort(key=lambda number: _order(sets[number]))
+            own = tuple(sets[number] for number in members)
+            if own not in known:
+                known[own] = _overlap(own, structure, database)
+            overlap = known[own]
             if overlap is not None:
                 size = np.maximum(np.diag(overlap), 1.0)
                 inside[np.ix_(members, members)] = overlap / size[:, None]
     return inside
+
+
+def _order(one: EntitySet) -> tuple[str, ...]:
+    return (*one.place, one.where or "", repr(one.value))
 
 
 def _overlap(sets: Sequence[EntitySet], structure: Structure, database: Database) -> NDArray[np.float64] | None:

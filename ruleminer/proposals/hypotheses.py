@@ -20,7 +20,7 @@ from ruleminer.problem.ontology import Ontology, OntologyClass, OntologyTerm, Pr
 from ruleminer.proposals.code_features import CODE_FEATURES, Code, Listed, codes_of, listed
 from ruleminer.proposals.comments import Comments
 from ruleminer.proposals.derivations import Derivations
-from ruleminer.proposals.entity_sets import NOTHING, EntitySet, entity_set, shares
+from ruleminer.proposals.entity_sets import NOTHING, EntitySet, Overlaps, entity_set, shares
 from ruleminer.proposals.evidence import EVIDENCE_FEATURES, evidence_features
 from ruleminer.proposals.meanings import Meanings
 from ruleminer.proposals.relations import relations
@@ -121,7 +121,7 @@ class World:
         self._pairs: dict[tuple[OntologyTerm, int], tuple[tuple[Body, ...], _Pair]] = {}
         self._paired: tuple[tuple[Ontology, object], list[_Pair]] | None = None
         self._more: dict[tuple[int, tuple[Body, ...]], tuple[tuple[Body, ...], tuple[Body, ...]]] = {}
-        self._inside: tuple[list[EntitySet], Floats] | None = None
+        self._overlaps: Overlaps = {}
         self._look_words = meaning.vectors(LOOKS) if meaning else None
         self._by_space: dict[tuple[Body, ...], dict[Space, tuple[Body, ...]]] = {}
 
@@ -164,10 +164,8 @@ class World:
         return found
 
     def inside(self, sets: list[EntitySet]) -> Floats:
-        """How much of each set lies in each other; told from memory while they are the same."""
-        if self._inside is None or self._inside[0] != sets:
-            self._inside = sets, shares(sets, self.structure, self.derivations.database)
-        return self._inside[1]
+        """How much of each set lies in each other; of a space that has the same ones, told from memory."""
+        return shares(sets, self.structure, self.derivations.database, self._overlaps)
 
     def offered(self, term: OntologyTerm) -> tuple[Body, ...]:
         """The rules that the structure offers for a term."""

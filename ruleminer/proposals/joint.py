@@ -25,6 +25,7 @@ from ruleminer.problem.ontology import Ontology, OntologyTerm, local_name
 from ruleminer.proposals.answers import Answers
 from ruleminer.proposals.hypotheses import FEATURES, Candidates, World, problem_of, titles_of
 from ruleminer.proposals.parts import Part, all_parts
+from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.prior import Prior, PriorOf
 from ruleminer.proposals.ranking import Measured, likelihood_of
 from ruleminer.proposals.truth_values import told_as_truth
@@ -39,6 +40,7 @@ MOST_TERMS = 600  # of a vocabulary that are decided together
 _TELLING = 0.25  # nats from which a reason is told
 _REASONS = 4
 _ALL = 0.9999
+_MANY = 12_000  # hypotheses, beyond which it is not worked out what an answer would tell of other terms
 _HOPELESS = 0.99  # probability that there is nothing of a term, from which only the nearest rule is told
 
 _WORDS = {
@@ -95,7 +97,10 @@ class Belief:
         """The bits that an answer on this term is expected to tell of all others.
 
         `answers` has p(answer | hypothesis) in its rows, none first; `shares` are the probabilities of the answers.
+        Nothing where there are very many hypotheses: who answers would wait for it longer than for all else.
         """
+        if self.thoughts.is_large:
+            return 0.0
         after = [self.thoughts.doubts(self.number, np.log(likely)) for likely in answers]
         others = np.arange(len(self.thoughts.names)) != self.number
         return float((self.thoughts.doubts()[others] - shares @ np.stack(after)[:, others]).sum())
@@ -123,7 +128,7 @@ class Joint:
             for column, one in profile.columns.items()
         }
         self.prior_of = PriorOf(ontology, world.structure.schema, counted)
-        self._priors: dict[Rule, Prior] = {}
+        self._priors: dict[tuple[str, Body], Prior] = {}
         self._promise: dict[OntologyTerm, float] = {}
         self.network = (saved or shipped_network(FEATURES)).network
 
@@ -133,11 +138,14 @@ class Joint:
         other.answers = answers
         return other
 
-    def prior(self, rule: Rule) -> Prior:
-        """What speaks for a rule before any example; worked out once."""
-        if rule not in self._priors:
-            self._priors[rule] = self.prior_of.prior(rule)
-        return self._priors[rule]
+    def priors(self, pool: Pool) -> tuple[Prior, ...]:
+        """What speaks for each rule before any example; worked out once."""
+        return tuple(self._prior(rule, body) for rule, body in zip(pool.rules, pool.bodies, strict=True))
+
+    def _prior(self, rule: Rule, body: Body) -> Prior:
+        if (rule.predicate, body) not in self._priors:
+            self._priors[rule.predicate, body] = self.prior_of.prior(rule)
+        return self._priors[rule.predicate, body]
 
     def offered(self, name: str) -> tuple[Body, ...]:
         """The rules that are in question for a term without examples, those of its parts among them."""
@@ -293,6 +301,7 @@ class Thoughts:
         self, network: DecisionNetwork, problem: Problem, said: Floats, names: Sequence[str], rounds: Sequence[Tensor]
     ) -> None:
         self.network, self.problem, self.said, self.names, self.rounds = network, problem, said, names, rounds
+        self.is_large = int(problem.there.sum()) > _MANY
         self.same = np.stack([_same(problem, number) for number in range(len(names))]) if names else problem.body
 
     @torch.no_grad()

@@ -182,6 +182,14 @@ def extended(pool: Pool, more: Sequence[tuple[Body, Rule, list[bool] | None]], o
 
 def rule_pool(predicate: str, rules: Sequence[Rule], origin: str) -> Pool:
     """A pool of rules without any example."""
+    return _without_examples(predicate, tuple(rules), tuple(map(Body, rules)), origin)
+
+
+def body_pool(predicate: str, bodies: Sequence[Body], origin: str) -> Pool:
+    """The same of rules that are known by their bodies."""
+    return _without_examples(predicate, tuple(body.of(predicate) for body in bodies), tuple(bodies), origin)
+
+
+def _without_examples(predicate: str, rules: tuple[Rule, ...], bodies: tuple[Body, ...], origin: str) -> Pool:
     nothing = np.zeros((len(rules), 0), bool)
-    bodies = tuple(map(Body, rules))
-    return Pool(predicate, (), (), np.zeros(0, bool), tuple(rules), bodies, (origin,) * len(rules), nothing, nothing)
+    return Pool(predicate, (), (), np.zeros(0, bool), rules, bodies, (origin,) * len(rules), nothing, nothing)

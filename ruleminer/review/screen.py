@@ -42,7 +42,7 @@ def screen(session: ReviewSession, focus: str | None = None) -> Json:
         question = session.question(focus)
         told = question.reason if isinstance(question, NoQuestion) else ""
         terms = [_listed(session, name) for name in known]
-        terms.sort(key=lambda one: (one["rank"], -one["doubt"], one["name"]))
+        terms.sort(key=lambda one: (one["rank"], _shown_as(one["sure"]), -one["doubt"], one["name"]))
         name = focus or (question.term if isinstance(question, Question) else next((t["name"] for t in terms), None))
         return {
             "version": len(session.said.lines),
@@ -84,8 +84,13 @@ def _listed(session: ReviewSession, name: str) -> Json:
         "hypotheses": sum(1 for one in some if one.rules and one.share >= 0.02),
         "doubt": entropy([one.share for one in some]),
         "differs": name in session.disagreements,
-        "rank": ("proposed", "guessed", "nothing", "yours").index(state),
+        "rank": {"nothing": 1, "yours": 2}.get(state, 0),
     }
+
+
+def _shown_as(sure: float) -> float:
+    """As the list rounds it: terms that look equally sure are in order of doubt."""
+    return round(sure, 2 if 0.1 <= sure <= 0.99 else 3)
 
 
 def _trust(state: str, sure: float) -> str:

@@ -103,17 +103,17 @@ def test_claims_count_what_others_of_the_same_kind_want() -> None:
     problem = made_up(1)
     belief = torch.rand(problem.there.shape).softmax(-1)
     found = claims(tensors_of(problem), belief)
-    for t in range(len(problem.there)):
-        for h in range(problem.there.shape[1]):
-            body = problem.body[t, h]
-            others = [
-                sum(float(belief[u, g]) for g in range(problem.there.shape[1]) if problem.body[u, g] == body != 0)
-                for u in range(len(problem.there))
-                if u != t and problem.is_class[u] == problem.is_class[t]
-            ]
-            place = 0 if problem.is_class[t] else 2
-            assert float(found[t, h, place]) == pytest.approx(min(3.0, sum(others)), abs=1e-5)
-            assert float(found[t, h, place + 1]) == pytest.approx(max(others), abs=1e-5)
+    there = np.argwhere(problem.there).tolist()
+    for number, (t, h) in enumerate(there):
+        body = problem.body[t, h]
+        others = [
+            sum(float(belief[u, g]) for v, g in there if v == u and problem.body[u, g] == body != 0)
+            for u in range(len(problem.there))
+            if u != t and problem.is_class[u] == problem.is_class[t]
+        ]
+        place = 0 if problem.is_class[t] else 2
+        assert float(found[number, place]) == pytest.approx(min(3.0, sum(others)), abs=1e-5)
+        assert float(found[number, place + 1]) == pytest.approx(max(others), abs=1e-5)
 
 
 def test_surroundings_tell_what_is_found_of_others_and_who_wants_the_table() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from ruleminer.dataset import read_dataset
 from ruleminer.extraction.request import ExtractRequest, extract_datasets
+from ruleminer.proposals import bulk_facts
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.guesses import guesses
 from ruleminer.proposals.pool import dataset_pools
@@ -125,6 +126,21 @@ def test_two_who_ask_the_same_rule_for_other_facts_are_told_of_their_own(extract
     subjects = [fact[:1] for fact in facts]
     found = derivations.companions([(pair, [one]) for one in subjects])
     assert [{fact for fact, _ in one or ()} for one in found] == [{one} for one in subjects]
+
+
+def test_a_few_facts_are_looked_for_only_where_columns_hold_them(
+    extracted: Extracted, live: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_facts, "_MANY_RULES", 1)
+    derivations = Derivations(live, learn_structure(live))
+    pools = [pool for pool in dataset_pools(read_dataset(extracted.run)).values() if pool.rules and pool.positives]
+    for arity in (1, 2):
+        some = [pool for pool in pools if len(pool.positives[0]) == arity][:4]
+        rules, facts = [pool.rules[0] for pool in some], [pool.positives[0] for pool in some]
+        covered = derivations.coverage([(rule, facts) for rule in rules])
+        derived = [derivations.derived(rule) for rule in rules]
+        assert covered == [[fact in own for fact in facts] for own in derived]
+    assert derivations.statements["columns that hold facts"] > 0
 
 
 def test_a_table_called_like_a_list_of_ours_is_the_users(tmp_path: Path) -> None:

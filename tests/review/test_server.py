@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -251,3 +252,13 @@ def test_a_fact_that_is_named_is_written_once_and_nonsense_is_refused(client: Cl
         assert status == 400, text
         assert json.loads(text)["problem"]
     assert len(server.session.said.lines) == 1
+
+
+def test_the_list_goes_from_the_least_sure_to_what_has_no_rule(client: Client) -> None:
+    terms = json.loads(client.ask("GET", "/api/screen")[2])["terms"]
+    mapped = [one for one in terms if one["state"] in ("proposed", "guessed")]
+    assert terms[: len(mapped)] == mapped
+    for one, other in pairwise(mapped):
+        alike = abs(one["sure"] - other["sure"]) < 1e-9
+        assert one["sure"] < other["sure"] + 0.01
+        assert not alike or one["doubt"] >= other["doubt"], "what is equally sure is in order of doubt"

@@ -150,7 +150,7 @@ function drawList() {
   $("count").textContent = list.length === shown.terms.length ? "least sure first" : `${list.length} of ${shown.terms.length} terms`;
   $("list").replaceChildren(...list.map(one => el("li", {}, el("button", { type: "button", "aria-current": String(one.name === current), onclick: () => open_(one.name) },
     el("span", { class: `dot b-${one.state === "yours" ? "yours" : one.trust}` }), el("span", { class: "name" }, say(one.name)),
-    el("small", {}, one.state === "yours" ? one.word : one.state === "nothing" ? "no rule" : one.state === "guessed" ? "guessed" : share(one.sure))))));
+    el("small", {}, one.state === "yours" ? one.word : one.state === "nothing" ? "no rule" : one.state === "guessed" ? `guessed, ${share(one.sure)}` : share(one.sure))))));
   const here = $("list").querySelector("[aria-current=true]");
   if (here) here.scrollIntoView({ block: "nearest" });
 }
