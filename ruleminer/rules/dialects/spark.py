@@ -4,7 +4,8 @@
 |---|---|
 | trimming of characters | `RTRIM(x, y)` takes what to trim first; `TRIM(TRAILING y FROM x)` is plain |
 | a double as text | `1.0E10`, `Infinity`; through a decimal, like the others |
-| a list of values | `explode(from_json(…))` |
+| a list of values | `explode(from_json(…))`; a short one is written out, which takes no join |
+| a relation of a WITH | is put in wherever it is named, so what many parts ask is grouped by GROUPING SETS |
 | frequent values | `approx_top_k`, exact where it has room for all of them, in the statement that counts |
 | several columns as rows | `LATERAL VIEW stack(…)` |
 | CONCAT | is NULL where a part is |
@@ -109,6 +110,7 @@ SPARK = Dialect(
     jdbc_driver="",
     widens_singles=True,
     folds_all_names=True,
+    parts_are_dear=True,
     trim=_trim,
     number_text=_number_text,
     timestamp_text=lambda value, column: as_text(value),
