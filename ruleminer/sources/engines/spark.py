@@ -70,7 +70,7 @@ _SMALL = {  # of a session whose files are SMALL: to compile what a statement do
     "spark.sql.shuffle.partitions": "1",
 }
 KEPT = 2 * 10**9
-SMALL = 8 * 10**6  # bytes of Parquet or CSV in all
+SMALL = 2 * 10**6  # bytes of Parquet or CSV in all
 _TOO_MUCH = "spark.driver.maxResultSize"
 _WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
 _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
