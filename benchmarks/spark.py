@@ -146,12 +146,17 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
     """Bytes that tasks read, and for each table its scans and passes, from the event log."""
     sizes = {file.stem: column_bytes(file) for file in lake.glob("*.parquet")}
     scans, passes, plans, ran = Counter[str](), Counter[str](), dict[int, Any](), set[tuple[int, int]]()
+    tasks, nanoseconds = 0, 0
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and "appstatus" not in path.name):
         for line in file.read_text("utf-8").splitlines():
             event = json.loads(line)
             kind = event["Event"].rsplit(".", 1)[-1]
             if kind == "SparkListenerDriverAccumUpdates":  # a scan tells its files as it starts to read them
                 ran |= {(event["executionId"], number) for number, files in event["accumUpdates"] if files}
+            elif kind == "SparkListenerTaskEnd" and "Task Metrics" in event:
+                tasks += 1
+                took = event["Task Metrics"]
+                nanoseconds += took["Executor CPU Time"] + took["Executor Deserialize CPU Time"]
             elif kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
                 plans[event["executionId"]] = event["sparkPlanInfo"]
     for execution, plan in plans.items():
@@ -161,6 +166,8 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
                 passes[table] += sum(sizes[table].get(column, 0) for column in columns) / sum(sizes[table].values())
     return {
         "bytes_read": round(sum(passes[table] * sum(sizes[table].values()) for table in sizes)),
+        "tasks": tasks,
+        "task_seconds": nanoseconds / 1e9,
         "tables": {table: {"scans": scans[table], "passes": round(passes[table], 2)} for table in sorted(sizes)},
     }
 
