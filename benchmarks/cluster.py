@@ -1,14 +1,14 @@
 """A run over a warehouse, simulated: hours on a cluster of so many cores, what they cost, and what gives out first.
 
-    python benchmarks/spark.py --rows 100000 --json small.json
-    python benchmarks/spark.py --rows 1000000 --json large.json
-    python benchmarks/cluster.py --runs small.json large.json --check 10087172 127 3670051 718
+    python benchmarks/spark.py --rows 250000 --json run.json
+    python benchmarks/cluster.py --run run.json --check 10087172 16 127 718
 
-Constants are solved from two measured runs of structure and extraction on Spark, alike but for their rows: what a
-statement and a row that is brought over take of the driver, and what a task and a row of the source take of the cores.
-`--check` tells a third run (rows, statements, rows brought over, processor seconds), whose seconds are predicted from
-the others; the error is printed. Statements a table and a term, and the client's own seconds, are arguments, whose
-defaults are the measured ones of docs/scale.md.
+Constants come from a measured run of structure and extraction on Spark: its processor seconds that are no task's and
+not those of its start, over its statements, are what the driver takes for one; the median of its tasks, most of which
+have hardly a row, is what a task takes by itself, and what is left of the tasks' seconds goes over the rows of the
+source. `--check` tells another run (rows, tables, statements, processor seconds), which is predicted; the error is
+printed. Statements a table and a term, and the client's own seconds, are arguments, whose defaults are measured ones
+of docs/scale.md.
 
 The events: a statement is planned by the driver, one after the other, as we ask them; its tasks then go to the cores
 that are free first, and the next statement is planned when the last of them is done. Tables have sizes by Zipf's law.
@@ -21,7 +21,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ class Costs:
     """Seconds of one core."""
 
     statement: float  # of the driver
-    brought: float  # of the driver, for a row
+    tasks: float  # of a statement, where a table is small
     task: float
     row: float  # of the tasks, over all statements of structure and extraction
 
@@ -48,26 +47,12 @@ class Warehouse:
     terms: int
 
 
-def solved(one: dict[str, Any], other: dict[str, Any], start: float) -> Costs:
-    """What makes both runs take what they took, without their start."""
-
-    def lines(
-        sums: tuple[float, float], first: tuple[float, float], second: tuple[float, float]
-    ) -> tuple[float, float]:
-        size = first[0] * second[1] - first[1] * second[0]
-        found = (
-            (sums[0] * second[1] - first[1] * sums[1]) / size,
-            (first[0] * sums[1] - sums[0] * second[0]) / size,
-        )
-        if min(found) < 0:
-            raise SystemExit(f"the two runs contradict the model: {found}; measure again on a quieter machine")
-        return found
-
-    tasks = [run["spark"]["task_seconds"] for run in (one, other)]
-    driver = [run["spark"]["processor_seconds"] - start - took for run, took in zip((one, other), tasks, strict=True)]
-    asked = [(run["spark"]["statements"], run["spark"]["rows_brought_over"]) for run in (one, other)]
-    read = [(run["spark"]["tasks"], run["rows"]) for run in (one, other)]
-    return Costs(*lines((driver[0], driver[1]), *asked), *lines((tasks[0], tasks[1]), *read))
+def told_by(run: dict[str, Any], start: float) -> Costs:
+    """What a measured run says, without its start."""
+    spark = run["spark"]
+    rows = max(0.0, spark["task_seconds"] - spark["tasks_run"] * spark["task_median"]) / run["rows"]
+    driver = (spark["processor_seconds"] - start - spark["task_seconds"]) / spark["statements"]
+    return Costs(driver, spark["tasks_run"] / spark["statements"], spark["task_median"], rows)
 
 
 def shares(tables: int) -> list[float]:
@@ -84,38 +69,38 @@ class Cluster:
         self._draw = random.Random(seed)
         self.now = self.planning = self.working = 0.0
 
-    def run(self, statements: Iterator[tuple[int, float, float]]) -> None:
-        """Statements by their tasks, the seconds of a core that their rows take, and the rows brought over."""
-        for tasks, seconds, brought in statements:
-            planned = self._costs.statement + self._costs.brought * brought
-            self.planning += planned
-            self.now += planned
+    def run(self, statements: Iterator[tuple[int, float]]) -> None:
+        """Statements by their tasks, and the seconds of a core that their rows take."""
+        for tasks, seconds in statements:
+            self.planning += self._costs.statement
+            self.now += self._costs.statement
             free = [self.now] * min(self._cores, tasks)  # nothing else runs
             for _ in range(tasks):
                 exact = self._costs.task + seconds / tasks
                 took = exact * self._draw.lognormvariate(-(self._spread**2) / 2, self._spread)
                 self.working += took
                 heapq.heapreplace(free, free[0] + took)
-            self.now = max(free, default=self.now)
+            self.now = max(free)
 
 
-def asked_of(warehouse: Warehouse, a_table: float, brought: float, costs: Costs, split: float) -> Iterator[Any]:
+def asked_of(warehouse: Warehouse, a_table: float, costs: Costs, split: float) -> Iterator[tuple[int, float]]:
     """The statements of structure and extraction: so many of each table, which share what its rows take."""
     for part in shares(warehouse.tables):
         rows, left = warehouse.rows * part, a_table
         while left > 0:
             one = min(1.0, left)
-            work = costs.row * rows * one / a_table
-            yield max(1, math.ceil(rows / split)), work, brought * part * one / a_table
+            yield round(costs.tasks) + int(rows / split), costs.row * rows * one / a_table
             left -= one
 
 
-def proposed_of(warehouse: Warehouse, a_term: float, a_table: float, costs: Costs, split: float, seed: int) -> Any:
+def proposed_of(
+    warehouse: Warehouse, statements: float, a_table: float, costs: Costs, split: float, seed: int
+) -> Iterator[tuple[int, float]]:
     """The statements of proposals: each over some table, at what a statement of extraction takes for its rows."""
     draw, parts = random.Random(seed), shares(warehouse.tables)
-    for _ in range(round(a_term * warehouse.terms)):
+    for _ in range(round(statements)):
         rows = warehouse.rows * draw.choice(parts)
-        yield max(1, math.ceil(rows / split)), costs.row * rows / a_table, 100.0
+        yield round(costs.tasks) + int(rows / split), costs.row * rows / a_table
 
 
 def main() -> None:
@@ -140,32 +125,28 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="write the results here")
     told = parser.parse_args()
-    one, other = (json.loads(file.read_text("utf-8")) for file in told.runs)
-    costs = solved(one, other, told.start)
+    costs = told_by(json.loads(told.run.read_text("utf-8")), told.start)
     print(
-        f"a statement takes {costs.statement:.3f} s of the driver, a row brought over {costs.brought * 1e6:.2f} µs, "
-        f"a task {costs.task * 1e3:.1f} ms, a row of the source {costs.row * 1e6:.2f} µs"
+        f"a statement takes {costs.statement:.3f} s of the driver and {costs.tasks:.1f} tasks, a task "
+        f"{costs.task * 1e3:.1f} ms, a row of the source {costs.row * 1e6:.2f} µs"
     )
     results: list[dict[str, Any]] = []
-    for rows, statements, brought, seconds in told.check:
-        tables = len(other["spark"]["tables"])
+    for rows, tables, statements, seconds in told.check:
         checked = Cluster(2, costs, told.spread, told.seed)
-        a_table = statements / tables
-        checked.run(asked_of(Warehouse(rows, tables, 0), a_table, brought, costs, told.split))
+        checked.run(asked_of(Warehouse(rows, int(tables), 0), statements / tables, costs, told.split))
         found = told.start + checked.planning + checked.working
-        print(
-            f"{rows:,.0f} rows: {found:.0f} s of the processor predicted, {seconds:.0f} measured, "
-            f"{found / seconds - 1:+.0%}"
-        )
+        error = f"{found / seconds - 1:+.0%}"
+        print(f"{rows:,.0f} rows: {found:.0f} s of the processor predicted, {seconds:.0f} measured, {error}")
         results.append({"rows": rows, "predicted": found, "measured": seconds})
     warehouse = Warehouse(told.rows, told.tables, told.terms)
     links = told.columns * told.tables**2 * told.pair
     search = told.brought * told.search
+    proposals = told.per_term * told.terms
     for cores in told.cores:
         cluster = Cluster(cores, costs, told.spread, told.seed)
-        cluster.run(asked_of(warehouse, told.per_table, told.brought, costs, told.split))
+        cluster.run(asked_of(warehouse, told.per_table, costs, told.split))
         read, busy = cluster.now, cluster.working
-        cluster.run(proposed_of(warehouse, told.per_term, told.per_table, costs, told.split, told.seed))
+        cluster.run(proposed_of(warehouse, proposals, told.per_table, costs, told.split, told.seed))
         hours = (read + links + search + cluster.now - read) / 3600
         results.append(
             {

@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -146,7 +147,7 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
     """Bytes that tasks read, and for each table its scans and passes, from the event log."""
     sizes = {file.stem: column_bytes(file) for file in lake.glob("*.parquet")}
     scans, passes, plans, ran = Counter[str](), Counter[str](), dict[int, Any](), set[tuple[int, int]]()
-    tasks, nanoseconds = 0, 0
+    tasks = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and "appstatus" not in path.name):
         for line in file.read_text("utf-8").splitlines():
             event = json.loads(line)
@@ -154,9 +155,8 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
             if kind == "SparkListenerDriverAccumUpdates":  # a scan tells its files as it starts to read them
                 ran |= {(event["executionId"], number) for number, files in event["accumUpdates"] if files}
             elif kind == "SparkListenerTaskEnd" and "Task Metrics" in event:
-                tasks += 1
                 took = event["Task Metrics"]
-                nanoseconds += took["Executor CPU Time"] + took["Executor Deserialize CPU Time"]
+                tasks.append((took["Executor CPU Time"] + took["Executor Deserialize CPU Time"]) / 1e9)
             elif kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
                 plans[event["executionId"]] = event["sparkPlanInfo"]
     for execution, plan in plans.items():
@@ -166,8 +166,9 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
                 passes[table] += sum(sizes[table].get(column, 0) for column in columns) / sum(sizes[table].values())
     return {
         "bytes_read": round(sum(passes[table] * sum(sizes[table].values()) for table in sizes)),
-        "tasks": tasks,
-        "task_seconds": nanoseconds / 1e9,
+        "tasks_run": len(tasks),
+        "task_seconds": sum(tasks),
+        "task_median": statistics.median(tasks),
         "tables": {table: {"scans": scans[table], "passes": round(passes[table], 2)} for table in sorted(sizes)},
     }
 
