@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--terms", type=int, default=10**5)
     parser.add_argument("--per-table", type=float, default=7.6, help="statements of structure and extraction")
     parser.add_argument("--per-term", type=float, default=3.1, help="statements of proposals")
-    parser.add_argument("--pair", type=float, default=14e-6, help="seconds of the client for a column and a key")
+    parser.add_argument("--pair", type=float, default=1e-5, help="seconds of the client for a column and a key")
     parser.add_argument("--columns", type=float, default=10, help="of a table")
     parser.add_argument("--brought", type=float, default=5e8, help="rows that matter")
     parser.add_argument("--search", type=float, default=1e-6, help="seconds of the client for each of them")
