@@ -21,6 +21,7 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -50,7 +51,6 @@ from ruleminer.sources.database import Database, open_database
 from ruleminer.sources.schema import Table, quote_identifier
 from ruleminer.structure.files import read_structure
 
-_QUICK = "spark.sql.shuffle.partitions=1&spark.sql.codegen.wholeStage=false&spark.sql.adaptive.enabled=false"
 _ENGINES = ("duckdb", "postgresql", "spark")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SCANNED = re.compile(r"[^/]*?([^/]+?)[.]parquet$")
@@ -76,6 +76,16 @@ def below(pid: int) -> list[int]:
     """A process and those below it."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(one for child in children for one in below(int(child)))]
+
+
+def java_seconds() -> float:
+    """What the Java process of this process took so far, and those below it."""
+    if "pyspark" not in sys.modules:
+        return 0.0
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    return sum(map(processor_seconds, below(gateway.proc.pid))) if gateway is not None else 0.0
 
 
 def bytes_read() -> int:
@@ -124,7 +134,7 @@ def measure(url: str, scenario: Path, examples: Path, out: Path) -> dict[str, An
     if url.startswith("spark:"):
         from pyspark import SparkContext
 
-        own += sum(map(processor_seconds, below(SparkContext._gateway.proc.pid)))  # type: ignore[union-attr]
+        own += java_seconds()
         SparkContext._active_spark_context.stop()  # type: ignore[union-attr]
     else:
         result["bytes_read"] = bytes_read() - read
@@ -137,12 +147,16 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
     """Bytes that tasks read, and for each table its scans and passes, from the event log."""
     sizes = {file.stem: column_bytes(file) for file in lake.glob("*.parquet")}
     scans, passes, plans, ran = Counter[str](), Counter[str](), dict[int, Any](), set[tuple[int, int]]()
+    tasks = []
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and "appstatus" not in path.name):
         for line in file.read_text("utf-8").splitlines():
             event = json.loads(line)
             kind = event["Event"].rsplit(".", 1)[-1]
             if kind == "SparkListenerDriverAccumUpdates":  # a scan tells its files as it starts to read them
                 ran |= {(event["executionId"], number) for number, files in event["accumUpdates"] if files}
+            elif kind == "SparkListenerTaskEnd" and "Task Metrics" in event:
+                took = event["Task Metrics"]
+                tasks.append((took["Executor CPU Time"] + took["Executor Deserialize CPU Time"]) / 1e9)
             elif kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
                 plans[event["executionId"]] = event["sparkPlanInfo"]
     for execution, plan in plans.items():
@@ -152,6 +166,9 @@ def told_by_spark(folder: Path, lake: Path) -> dict[str, Any]:
                 passes[table] += sum(sizes[table].get(column, 0) for column in columns) / sum(sizes[table].values())
     return {
         "bytes_read": round(sum(passes[table] * sum(sizes[table].values()) for table in sizes)),
+        "tasks_run": len(tasks),
+        "task_seconds": sum(tasks),
+        "task_median": statistics.median(tasks),
         "tables": {table: {"scans": scans[table], "passes": round(passes[table], 2)} for table in sorted(sizes)},
     }
 
@@ -291,11 +308,13 @@ def _typed(database: Database, table: Table) -> str:
 def results_of(engine: str, places: list[tuple[str, str | None, str, str, str]]) -> None:
     """What one engine makes of all scenarios, in this process: Spark's Java process is started once."""
     for url, schema, ontology, examples, out in places:
-        began = time.perf_counter()
+        began, before = time.perf_counter(), processor_seconds() + java_seconds()
         made = everything(url, schema, Path(ontology), Path(examples), Path(out))
         (Path(out) / "everything.json").write_text(json.dumps(made), "utf-8")
         folder = Path(out).parent
-        print(f"{engine}: {folder.name}, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+        taken = processor_seconds() + java_seconds() - before
+        told = f"{time.perf_counter() - began:.0f} s, {taken:.0f} of the processor"
+        print(f"{engine}: {folder.name}, {told}", file=sys.stderr, flush=True)
         if all((folder / one / "everything.json").exists() for one in _ENGINES):
             show_equal([compared(folder.name, folder)])
 
@@ -312,7 +331,7 @@ def equal(scratch: Path, size: int, domains: list[str]) -> list[dict[str, Any]]:
             urls = (
                 f"parquet:{lake}",
                 server.get_uri(),
-                f"spark:{lake}?master=local[2]&spark.driver.memory=2g&{_QUICK}",
+                f"spark:{lake}?master=local[2]&spark.driver.memory=2g",
             )
             for engine, url in zip(_ENGINES, urls, strict=True):
                 schema = name if engine == "postgresql" else None

@@ -94,13 +94,15 @@ def _but_for_the_second(one: Wanted) -> object:
 
 def _question(selects: tuple[Sharing, ...], columns: ColumnSql) -> FactQuestion:
     width = max(len(sharing) + len(sharing[0].reading.arguments) - 1 for sharing in selects)
+    at_once = columns.dialect.parts_are_dear and len(selects) > 1
     lists: dict[str, str] = {}
     constants: list[Scalar | float] = []
     parts = []
 
     def among(one: Wanted, place: int) -> str:
         texts = sorted({fact[place] for fact in one.facts})
-        name = lists.setdefault(json.dumps(texts), f"{LIST}{len(lists)}")
+        written = columns.writes_out(texts)
+        name = "" if written else lists.setdefault(json.dumps(texts), f"{LIST}{len(lists)}")
         return columns.among(one.reading.frame, one.reading.arguments[place], name, texts)
 
     for number, sharing in enumerate(selects):
@@ -121,10 +123,15 @@ def _question(selects: tuple[Sharing, ...], columns: ColumnSql) -> FactQuestion:
         cells = [columns.argument(reading.frame, argument) for argument in arguments]
         cells += [columns.dialect.text_of("NULL")] * (width - len(cells))
         named = ", ".join(f"{cell} AS a{place}" for place, cell in enumerate(cells))
-        select = f"SELECT DISTINCT {number} AS n, {named} FROM {tables} WHERE {' AND '.join(conditions)}"
+        distinct = "" if at_once else "DISTINCT "
+        select = f"SELECT {distinct}{number} AS n, {named} FROM {tables} WHERE {' AND '.join(conditions)}"
         parts.append(f"SELECT * FROM ({select}) AS q{number}")
     relations = ", ".join(f"{name} AS {columns.dialect.value_list}" for name in lists.values())
-    return FactQuestion(f"WITH {relations} {' UNION ALL '.join(parts)}", (*lists, *constants), selects)
+    before = f"WITH {relations} " if relations else ""
+    whole = " UNION ALL ".join(parts)
+    if at_once:
+        whole = f"SELECT DISTINCT * FROM (SELECT {columns.dialect.gathered}* FROM ({whole}) AS parts) AS found"
+    return FactQuestion(before + whole, (*lists, *constants), selects)
 
 
 @dataclass(frozen=True, slots=True)

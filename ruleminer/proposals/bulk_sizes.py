@@ -92,7 +92,11 @@ class BulkSizes:
         return Question(source.with_lists() + sql, source.parameters, tuple(readings), columns, texts)
 
     def _made_distinct(self, readings: Sequence[Reading]) -> Question:
-        """A SELECT for each combination of arguments, side by side over the rows of the frame, which are made once."""
+        """The rows of the frame with all expressions that are asked of them, and the distinct ones of each rule.
+
+        Where the rows of a WITH are made once, a SELECT for each combination of arguments and conditions stands beside
+        the others. Where not, the rows are grouped by all combinations of arguments at once.
+        """
         source, frame = self._source(readings), readings[0].frame
         names: dict[str, str] = {}
 
@@ -100,24 +104,22 @@ class BulkSizes:
             return names.setdefault(expression, f"c{len(names)}")
 
         groups = list(map(called, source.groups))
-        selects: dict[str, int] = {}
-        texts: dict[Reading, tuple[object, ...]] = {}
+        wanted: dict[Reading, _Distinct] = {}
         for one in readings:
             keys = [called(key) for argument in one.arguments for key in self._columns.keys(frame, argument)]
             fits = [called(f"CASE WHEN {condition} THEN 1 END") for condition in self._conditions(one, source)]
-            chosen = ", ".join((*groups, *(f"{key} AS k{number}" for number, key in enumerate(keys))))
-            select = f"SELECT DISTINCT {chosen} FROM ruleminer_rows{_where([f'{name} = 1' for name in fits])}"
-            texts[one] = *self._texts(one), selects.setdefault(select, len(selects))
+            wanted[one] = tuple(keys), tuple(fits)
+        dialect, several = self._columns.dialect, len(set(wanted.values())) > 1
+        if dialect.parts_are_dear and several:
+            asked, places = _grouped(groups, wanted, dialect.whole_type)
+        else:
+            asked, places = _side_by_side(groups, wanted)
         rows = ", ".join(f"{expression} AS {name}" for expression, name in names.items())
-        keep = self._columns.dialect.materialized if len(selects) > 1 and source.is_joined else ""
+        keep = dialect.materialized if several and source.is_joined else ""
         rows = f"ruleminer_rows AS {keep}(SELECT {rows} FROM {source.tables}{_where(source.conditions)})"
-        parts = " UNION ALL ".join(
-            f"SELECT {', '.join((*groups, str(number), 'count(*)'))} FROM ({select}) AS q{number}"
-            + (f" GROUP BY {', '.join(groups)}" if groups else "")
-            for select, number in selects.items()
-        )
-        sql = source.with_lists(rows) + parts
-        return Question(sql, source.parameters, tuple(readings), dict.fromkeys(readings, 0), texts)
+        texts = {one: (*self._texts(one), number) for one, (number, _) in places.items()}
+        columns = {one: column for one, (_, column) in places.items()}
+        return Question(source.with_lists(rows) + asked, source.parameters, tuple(readings), columns, texts)
 
     def _count(self, reading: Reading, source: _Source) -> str:
         conditions = " AND ".join(self._conditions(reading, source))
@@ -138,18 +140,22 @@ class BulkSizes:
         for (spot, place), name in filters.items():
             values = self._columns.values(place, f"{name}v", distinct=not self._determined.is_key(place))
             tables += f" LEFT JOIN {values} AS {name} ON {self._columns.place(frame, spot)} = {name}.v"
-        groups, lists = [], []
+        groups: list[str] = []
+        lists: dict[str, str] = {}
         for number, (spot, _) in enumerate(readings[0].constants):
             text = self._columns.text(frame, spot)
             groups.append(text)
             one = self._profile.column(*frame.place(spot))
             if one is None or one.distinct > _FEW:
-                lists.append(json.dumps(sorted({self._texts(reading)[number] for reading in readings})))
-                conditions.append(f"{text} IN (SELECT v FROM {LIST}{len(lists)})")
+                texts = sorted({self._texts(reading)[number] for reading in readings})
+                name = f"{LIST}{number}"
+                if not self._columns.writes_out(texts):
+                    lists[f"{name} AS {self._columns.dialect.value_list}"] = json.dumps(texts)
+                conditions.append(self._columns.in_list(text, name, texts))
             else:
                 conditions.append(self._columns.filled(spot))
         is_joined = len(frame.tables) > 1 or bool(filters)
-        return _Source(tables, conditions, filters, groups, lists, self._columns.dialect.value_list, is_joined)
+        return _Source(tables, conditions, filters, groups, lists, is_joined)
 
     def _texts(self, reading: Reading) -> tuple[str, ...]:
         return tuple(self._columns.constant_text(constant) for _, constant in reading.constants)
@@ -163,18 +169,61 @@ class _Source:
     conditions: list[str]
     filters: Mapping[Filter, str]  # the relation that each is looked up in
     groups: list[str]
-    lists: list[str]
-    value_list: str
+    lists: Mapping[str, str]  # relations of a WITH, and the values that each binds
     is_joined: bool
 
     @property
     def parameters(self) -> tuple[str, ...] | None:
-        return tuple(self.lists) or None
+        return tuple(self.lists.values()) or None
 
     def with_lists(self, *more: str) -> str:
         """The WITH before a statement, if there is one."""
-        lists = [f"{LIST}{number} AS {self.value_list}" for number in range(1, len(self.lists) + 1)]
-        return f"WITH {', '.join((*lists, *more))} " if lists or more else ""
+        relations = (*self.lists, *more)
+        return f"WITH {', '.join(relations)} " if relations else ""
+
+
+_Distinct = tuple[tuple[str, ...], tuple[str, ...]]
+"""Columns of `ruleminer_rows`: those of which the distinct combinations are counted, and those that are 1 in them."""
+
+_Places = dict[Reading, tuple[int, int]]
+"""For each rule, what stands before the counts in its row, and where its count stands."""
+
+
+def _side_by_side(groups: Sequence[str], wanted: Mapping[Reading, _Distinct]) -> tuple[str, _Places]:
+    """A SELECT for each combination."""
+    numbers = {one: number for number, one in enumerate(dict.fromkeys(wanted.values()))}
+    parts = []
+    for (keys, fits), number in numbers.items():
+        chosen = ", ".join((*groups, *(f"{key} AS k{place}" for place, key in enumerate(keys))))
+        select = f"SELECT DISTINCT {chosen} FROM ruleminer_rows{_where([f'{name} = 1' for name in fits])}"
+        parts.append(
+            f"SELECT {', '.join((*groups, str(number), 'count(*)'))} FROM ({select}) AS q{number}"
+            + (f" GROUP BY {', '.join(groups)}" if groups else "")
+        )
+    return " UNION ALL ".join(parts), {reading: (numbers[one], 0) for reading, one in wanted.items()}
+
+
+def _grouped(groups: Sequence[str], wanted: Mapping[Reading, _Distinct], whole_type: str) -> tuple[str, _Places]:
+    """One grouping by the columns of each rule; `g` tells by its bits which of the columns are none of a row's."""
+    columns = list(dict.fromkeys((*groups, *(key for keys, _ in wanted.values() for key in keys))))
+    sets = {reading: frozenset((*groups, *keys)) for reading, (keys, _) in wanted.items()}
+    bits = {name: 1 << place for place, name in enumerate(columns)}
+    left_out = " + ".join(f"CAST(grouping({name}) AS {whole_type}) * {bit}" for name, bit in bits.items())
+    by = ", ".join(f"({', '.join(one for one in columns if one in some)})" for some in dict.fromkeys(sets.values()))
+    sums = {fits: f"s{place}" for place, fits in enumerate(dict.fromkeys(fits for _, fits in wanted.values()))}
+    fit = {fits: " AND ".join(f"{name} = 1" for name in fits) or "1 = 1" for fits in sums}
+    fitting = [f"max(CASE WHEN {fit[fits]} THEN 1 END) AS {called}" for fits, called in sums.items()]
+    inner = (
+        f"SELECT {', '.join((*groups, f'{left_out} AS g', *fitting))} FROM ruleminer_rows GROUP BY GROUPING SETS ({by})"
+    )
+    counts = ", ".join(f"count({called})" for called in sums.values())
+    before = ", ".join((*groups, "g"))
+    order = {fits: place for place, fits in enumerate(sums)}
+    places = {
+        reading: (sum(bits[name] for name in columns if name not in sets[reading]), order[fits])
+        for reading, (_, fits) in wanted.items()
+    }
+    return f"SELECT {before}, {counts} FROM ({inner}) AS q GROUP BY {before}", places
 
 
 def _where(conditions: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ LIST = "ruleminer_list"
 
 _NATIVE = (Kind.INTEGER, Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL, Kind.TIMESTAMP)
 _WHOLE = re.compile(r"-?\d{1,18}")
+_WRITTEN = 50  # values up to which a list is written out where it may be
 
 
 class ColumnSql:
@@ -87,8 +88,18 @@ class ColumnSql:
         """Whether an argument is one of the texts in a relation, which hold these values; perhaps a few more are."""
         if self.is_whole(frame, argument) and all(map(_WHOLE.fullmatch, values)):
             assert isinstance(argument, Spot)
-            return f"{self.place(frame, argument)} IN (SELECT CAST(v AS {self._dialect.whole_type}) FROM {relation})"
-        return f"{self.argument(frame, argument)} IN (SELECT v FROM {relation})"
+            listed = f"SELECT CAST(v AS {self._dialect.whole_type}) FROM {relation}"
+            return f"{self.place(frame, argument)} IN ({', '.join(values) if self.writes_out(values) else listed})"
+        return self.in_list(self.argument(frame, argument), relation, values)
+
+    def in_list(self, text: str, relation: str, values: Sequence[str]) -> str:
+        """Whether a text is one of those in a relation, which hold these values."""
+        written = (text_sql(one, self._dialect).sql(self._dialect.name) for one in values)
+        return f"{text} IN ({', '.join(written) if self.writes_out(values) else f'SELECT v FROM {relation}'})"
+
+    def writes_out(self, values: Sequence[str]) -> bool:
+        """Whether values stand in the statement, and not in a relation."""
+        return self._dialect.parts_are_dear and 0 < len(values) <= _WRITTEN
 
     def among_bound(self, frame: Frame, spot: Spot, values: Sequence[str]) -> str:
         """Whether a column holds one of a few texts, which are bound; perhaps it is true of a few more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -38,16 +39,19 @@ def extracted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return made
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgres", "mysql"])
+@pytest.fixture(params=["duckdb", "duckdb by parts", "sqlite", "postgres", "mysql"])
 def live(request: pytest.FixtureRequest, extracted: Extracted, tmp_path: Path) -> Iterator[Database]:
+    """Each engine; and DuckDB asked as Spark is, to which parts of a statement are dear."""
     url = f"duckdb:///{extracted.database}"
     if request.param == "mysql":
         url = copied_to_mariadb(extracted.database, request.getfixturevalue("empty_mariadb"))
-    elif request.param != "duckdb":
+    elif request.param in ("sqlite", "postgres"):
         sqlite = f"sqlite:///{tmp_path / 'copy.sqlite'}"
         url = sqlite if request.param == "sqlite" else request.getfixturevalue("empty_postgres")
         copy_database(extracted.database, url)
     with open_database(url) as database:
+        if request.param == "duckdb by parts":
+            database.dialect = replace(database.dialect, parts_are_dear=True)
         yield database
 
 

@@ -39,6 +39,7 @@ from ruleminer.rules.transformations import TRANSFORMATIONS, transformed
 from ruleminer.rules.values import Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
+from ruleminer.sources.engines.spark import Spark
 from ruleminer.sources.engines.spark_files import small_tables
 from ruleminer.sources.engines.spark_session import java_problem, page_size
 from ruleminer.sources.foreign_sql import caged
@@ -203,10 +204,11 @@ def test_every_type_has_the_lexical_forms_of_duckdb(rows: list[tuple[Any, ...]],
     ]
     table = pa.table([pa.array(range(len(rows))), *columns], names=["n", *COLUMNS])
     pq.write_table(table, folder / "odd name.parquet")
-    with open_database(f"parquet:{folder}") as one, open_database(spark_url(folder)) as other:
-        kinds = [[(c.name, c.kind) for c in database.schema.tables[0].columns] for database in (one, other)]
-        assert kinds[0] == kinds[1]
-        assert forms(one, "odd name") == forms(other, "odd name")
+    for url in (spark_url(folder), f"spark:{folder}?master=local[2]&keep=no"):  # interpreted, and compiled
+        with open_database(f"parquet:{folder}") as one, open_database(url) as other:
+            kinds = [[(c.name, c.kind) for c in database.schema.tables[0].columns] for database in (one, other)]
+            assert kinds[0] == kinds[1]
+            assert forms(one, "odd name") == forms(other, "odd name")
 
 
 def test_values_come_as_python_and_arrow_have_them(tmp_path: Path) -> None:
@@ -529,6 +531,26 @@ def test_what_stays_with_spark_is_bounded(tmp_path: Path) -> None:
 )
 def test_small_statements_take_small_pages_and_a_task_may_have_all_memory(memory: dict[str, str], page: str) -> None:
     assert page_size(memory) == page
+
+
+@pytest.mark.parametrize(
+    ("more", "settings_of"),
+    [
+        ("", ("NO_CODEGEN", "1")),
+        ("&spark.sql.shuffle.partitions=3", ("NO_CODEGEN", "3")),
+        ("&keep=no", ("FALLBACK", "")),
+    ],
+)
+def test_what_is_small_is_not_compiled_and_asked_in_one_task(
+    more: str, settings_of: tuple[str, str], shop: Path
+) -> None:
+    with open_database(f"spark:{shop / 'lake'}?master=local[2]{more}") as database:
+        assert isinstance(database._engine, Spark)
+        session = database._engine._session()
+        compiled, partitions = settings_of
+        assert session.conf.get("spark.sql.codegen.factoryMode") == compiled
+        assert partitions in ("", session.conf.get("spark.sql.shuffle.partitions"))
+        assert bool(database.dialect.gathered) == (compiled == "NO_CODEGEN")
 
 
 def test_a_word_that_keep_does_not_know_is_told(shop: Path) -> None:

@@ -92,6 +92,11 @@ class Dialect:
     asked of a table by one statement."""
     table_bytes: str = ""
     """A query for the bytes that a table takes, whose name in quotes is bound, without a look at its rows."""
+    parts_are_dear: bool = False
+    """Whether each part of a statement is planned and run by itself, and a relation of a WITH anew for each: then what
+    many ask of the same rows is grouped, made distinct at once, and short lists are written out, not joined."""
+    gathered: str = ""
+    """A hint behind SELECT by which one task has the rows of all parts of a UNION; for small sources only."""
     reads_columns: bool = False
     """Whether what is asked of a column reads no other: several looks at a few are then cheaper than one at all."""
     kept_as: Dialect | None = None

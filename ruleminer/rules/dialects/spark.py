@@ -4,7 +4,8 @@
 |---|---|
 | trimming of characters | `RTRIM(x, y)` takes what to trim first; `TRIM(TRAILING y FROM x)` is plain |
 | a double as text | `1.0E10`, `Infinity`; through a decimal, like the others |
-| a list of values | `explode(from_json(…))` |
+| a list of values | `explode(from_json(…))`; a short one is written out, which takes no join |
+| a relation of a WITH | is put in wherever it is named, so what many parts ask is grouped by GROUPING SETS |
 | frequent values | `approx_top_k`, exact where it has room for all of them, in the statement that counts |
 | several columns as rows | `LATERAL VIEW stack(…)` |
 | CONCAT | is NULL where a part is |
@@ -110,6 +111,7 @@ SPARK = Dialect(
     jdbc_driver="",
     widens_singles=True,
     folds_all_names=True,
+    parts_are_dear=True,
     trim=_trim,
     is_digits=lambda text: f"({text} <> '' AND {_trim('LEADING', text, _DIGITS)} = '')",
     since_1970=lambda text: f"CAST(TIMESTAMP_SECONDS(TRY_CAST({text} AS BIGINT)) AS STRING)",

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from itertools import islice, pairwise
@@ -62,7 +63,14 @@ _SETTINGS = {  # of our own session: values are read as texts, and names are quo
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
 }
+_SMALL = {  # of a session whose files are SMALL: to compile what a statement does would take longer than to do it
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
 KEPT = 2 * 10**9
+SMALL = 2 * 10**6  # bytes of Parquet or CSV in all
 _TOO_MUCH = "spark.driver.maxResultSize"
 _WRITING = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE, TokenType.CREATE, TokenType.DROP}
 _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meaning from the quote behind it"
@@ -90,8 +98,6 @@ _ALLOWED = frozenset(
 class Spark:
     """A session of ours; opened anew for the next statement if it was lost."""
 
-    dialect = SPARK
-
     def __init__(self, url: URL, timeout: float) -> None:
         self._url, self._timeout = url, timeout
         self._shown = without_password(url)
@@ -116,6 +122,8 @@ class Spark:
         if self._folder is not None:
             kind = format_of(self._folder, option_text(url.query.get("format")))
             self._views = {name: (kind, files) for name, files in file_tables(kind, self._folder).items()}
+        self._is_small = self._folder is not None and self._keeps and _bytes(self._views) <= SMALL
+        self.dialect = replace(SPARK, gathered="/*+ COALESCE(1) */ ") if self._is_small else SPARK
         self._session()
 
     def schemas(self) -> tuple[str | None, dict[str, int]]:
@@ -278,11 +286,11 @@ class Spark:
         return self._known
 
     def _opened(self) -> SparkSession:
-        session = connected(self._url) if self._is_remote else started(self._url).newSession()
+        session = connected(self._url) if self._is_remote else started(self._url, self._is_small).newSession()
         own = {
             name: option_text(value) or "" for name, value in self._url.query.items() if name.startswith("spark.sql.")
         }
-        for name, value in {**own, **_SETTINGS}.items():
+        for name, value in {**(_SMALL if self._is_small else {}), **own, **_SETTINGS}.items():
             if session.conf.get(name, None) != value:  # what a Java process was started with cannot be set again
                 session.conf.set(name, value)
         kept = small_tables({name: files for name, (_, files) in self._views.items()}, KEPT if self._keeps else -1)
@@ -365,6 +373,10 @@ def _refuse_others(sql: str) -> None:
         calls = token.token_type is TokenType.USING and not named
         if token.token_type in _WRITING or calls:
             raise DatabaseError(f"not a query: {one_line(sql)[:80]}")
+
+
+def _bytes(views: Mapping[str, tuple[str, list[Path]]]) -> int:
+    return sum(file.stat().st_size for _, files in views.values() for file in files)
 
 
 def _sql_type(found: DataType) -> str:

@@ -34,14 +34,17 @@ _STARTED = {  # what a Java process is started with
     "spark.ui.retainedTasks": "100",
 }
 _LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_SMALL = {  # a local Java process that is started for little: compilers of code that runs often would take most of it
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+}
 _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _PAGES = 2**13  # that a task may have
 _OLDEST_JAVA = 17
 _starting = threading.Lock()
 
 
-def started(url: URL) -> SparkSession:
-    """A session of this process, whose Java process is started by the first who asks."""
+def started(url: URL, is_small: bool) -> SparkSession:
+    """A session of this process, whose Java process is started by the first who asks, for little or for much."""
     session_of = _pyspark_session()
     master = option_text(url.query.get("master")) or "local[*]"
     own = {name: option_text(value) or "" for name, value in url.query.items() if name.startswith("spark.")}
@@ -56,7 +59,9 @@ def started(url: URL) -> SparkSession:
         if master.startswith("local"):  # functions of ours run in this Python, wherever the PATH leads
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         builder = session_of.builder.master(master).appName("ruleminer")
-        local = {**_LOCAL, "spark.buffer.pageSize": page_size(own)} if master.startswith("local") else {}
+        local = {}
+        if master.startswith("local"):
+            local = {**_LOCAL, "spark.buffer.pageSize": page_size(own), **(_SMALL if is_small else {})}
         nowhere = {"spark.sql.warehouse.dir": str(Path(tempfile.gettempdir(), "ruleminer-spark-warehouse"))}
         for name, value in {**_STARTED, **nowhere, **local, **own}.items():
             builder = builder.config(name, value)
