@@ -30,6 +30,7 @@ from itertools import combinations
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass
+from ruleminer.proposals.as_spelt import as_spelt
 from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.identity import Key, entity_key
@@ -135,7 +136,13 @@ class _Classes:
         for name, all_others in others.items():
             known = {*measured[name].pool.positives, *measured[name].pool.negatives}
             for group in self._groups(name, all_others):
-                facts = [fact for other in group for fact in _derived(measured[other].pool, best[other])[:_MOST]]
+                facts = [
+                    fact
+                    for other in group
+                    for fact in as_spelt(
+                        _derived(measured[other].pool, best[other])[:_MOST], rules[other], rules[name], structure
+                    )
+                ]
                 asked.append((name, group, [fact for fact in dict.fromkeys(facts) if fact not in known]))
         contested = [
             (name, beside, len(denied), _of_one_table(pool, rules[name], structure))

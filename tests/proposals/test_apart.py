@@ -86,6 +86,18 @@ def test_kinds_beside_each_other_are_told_apart_by_a_code_that_nothing_is_called
     assert "Keeper: sort of party tells its examples from those of Digger, which would have the same rows" in notes
 
 
+def test_kinds_are_told_apart_whether_they_are_shown_by_keys_or_by_iris(database: str, tmp_path: Path) -> None:
+    iri, spelt = "http://lab/party/{}", ', x = "http://lab/party/" ++ a'
+    facts: list[tuple[object, ...]] = [("Keeper", iri.format(102)), ("Keeper", iri.format(105))]
+    facts += [("Digger", "party:103"), ("Digger", 106)]
+    rules, notes = proposed(database, tmp_path / "run", facts)
+    assert rules == {"Keeper": ['party(id: a, sort: "S")' + spelt], "Digger": ['party(id: x, sort: "T")']}
+    assert "Keeper: sort of party tells its examples from those of Digger" in notes
+    facts = [("Keeper", iri.format(n)) for n in (102, 111, 120)] + [("Agent", n) for n in (103, 104, 106, 109)]
+    rules, _ = proposed(database, tmp_path / "above", facts)
+    assert rules == {"Keeper": ['party(id: a, sort: "S")' + spelt], "Agent": ["party(id: x)"]}
+
+
 def test_kinds_that_nobody_declares_disjoint_are_not_told_apart_by_chance(tmp_path: Path) -> None:
     """Of five columns at random some part two examples from two others."""
     with duckdb.connect(tmp_path / "party.duckdb") as connection:
