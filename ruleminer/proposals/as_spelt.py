@@ -1,4 +1,4 @@
-"""Things as another rule spells them: `8` of `site(id: x)` is the `http://a.org/site/8` of `"http://a.org/site/" ++ id`.
+"""Things as another rule spells them: `8` of `site(id: x)` is `http://a.org/8` of `x = "http://a.org/" ++ a`.
 
 Classes whose things have one key may be shown by keys here and by IRIs there; they are the same things.
 """
@@ -9,34 +9,33 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote, unquote_plus
 
-from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.identity import entity_key
 from ruleminer.rules.transformations import IN_IRIS, transformed
 from ruleminer.rules.values import Concat, Part, Rule, Transformed, Variable, variable_in
 from ruleminer.structure.structure import Structure
 
 
-def as_spelt(things: Iterable[Arguments], by: Rule, like: Rule, structure: Structure) -> list[Arguments]:
-    """The things that one rule of a class derives as another spells them, if both take theirs from one key.
+def as_spelt(things: Iterable[str], by: Rule, like: Rule, structure: Structure, place: int = 0) -> list[str]:
+    """What one rule derives (as its argument at a `place`) as another of a class spells it, if both are of one key.
 
-    Those of which the key cannot be told are left out.
+    Things of which the key cannot be told are left out.
     """
-    (own_key, own), (key, others) = (entity_key(rule, rule.arguments[0], structure) for rule in (by, like))
-    spelt, spelling = (_spelling(rule) for rule in (by, like))
+    argument, other = by.arguments[place], like.arguments[0]
+    (own_key, own), (key, others) = entity_key(by, argument, structure), entity_key(like, other, structure)
     if own_key != key or len(own) != len(others):
         return []
+    spelt, spelling = _spelling(by, argument), _spelling(like, other)
     if _parts(spelt, own) == _parts(spelling, others):
         return list(things)
-    read = (_read(text, spelt) for (text,) in things)
+    read = (_read(text, spelt) for text in things)
     return [
-        (_written(spelling, {other: values[one] for one, other in zip(own, others, strict=True)}),)
+        _written(spelling, {other: values[one] for one, other in zip(own, others, strict=True)})
         for values in read
         if values is not None
     ]
 
 
-def _spelling(rule: Rule) -> Concat:
-    argument = rule.arguments[0]
+def _spelling(rule: Rule, argument: Variable) -> Concat:
     return rule.definition_of(argument) or Concat((argument,))
 
 

@@ -49,5 +49,4 @@ def structure(tmp_path_factory: pytest.TempPathFactory) -> Structure:
 def test_things_are_spelt_as_another_rule_does(
     by: str, like: str, thing: str, wanted: list[str], structure: Structure
 ) -> None:
-    found = as_spelt([(thing,)], parse_rule(by), parse_rule(like), structure)
-    assert [text for (text,) in found] == wanted
+    assert as_spelt([thing], parse_rule(by), parse_rule(like), structure) == wanted
