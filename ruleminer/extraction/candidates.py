@@ -169,7 +169,7 @@ def _search_published(search: _Search, templates: Sequence[Template], done: Coll
     fitting = [index for index, template in enumerate(templates) if can_be_published(template)]
     waiting = [index for index in fitting if len(templates) + index not in done]
     work = search.work
-    find_unsettled(work)
+    find_unsettled(work, templates)
     if waiting and _one(work, "SELECT count(*) FROM unsettled"):
         beside = all(stands_beside(templates[index]) for index in waiting)
         form_values(work, search.dialect, search.to_things, beside)

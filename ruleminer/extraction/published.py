@@ -2,7 +2,9 @@
 
 Where no rule derives all examples of a property as its values stand in the database, the values of the rows at hand are
 transformed in every way there is (`rules/transformations.py`), and those that become an example's second argument make
-rules of the same templates. Which transformations are tried is a closed set; parameters are few, or told by the data.
+rules of the same templates. So it is where these are truth values, and all rules that derive them reach other tables:
+some row that a link leads to says `true` by accident. Which transformations are tried is a closed set; parameters are
+few, or told by the data.
 
     formed(fact, pos, val, space, form, changed)    a value that a form makes the argument of
     spelled_text(fact, pos, row, term, cols)        a text that the columns of a row and what stands between them make
@@ -13,7 +15,7 @@ rules of the same templates. Which transformations are tried is a closed set; pa
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from string import ascii_lowercase, ascii_uppercase
 
@@ -88,17 +90,24 @@ def can_be_published(template: Template) -> bool:
     )
 
 
-def find_unsettled(work: duckdb.DuckDBPyConnection) -> None:
-    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples."""
+def find_unsettled(work: duckdb.DuckDBPyConnection, templates: Sequence[Template]) -> None:
+    """Fill `unsettled(predicate)`: the properties of which no rule so far derives all examples.
+
+    Of those whose examples are all truth values, only rules of one table count.
+    """
+    of_one_table = ", ".join(str(number) for number, one in enumerate(templates) if len(one.body) == 1) or "NULL"
     work.execute(
-        """
+        f"""
         CREATE OR REPLACE TABLE unsettled AS
-        WITH example AS (SELECT fact, predicate FROM fact WHERE positive AND arity = 2),
-        asked AS (SELECT predicate, count(*) AS facts FROM example GROUP BY 1),
-        best AS (SELECT predicate, max(facts) AS facts FROM (
-                    SELECT predicate, rule, count(*) AS facts FROM candidate JOIN example USING (fact) GROUP BY 1, 2)
+        WITH example AS (SELECT fact, predicate, arg2 FROM fact WHERE positive AND arity = 2),
+        asked AS (SELECT predicate, count(*) AS facts, bool_and(arg2 IN ('true', 'false')) AS truth
+                  FROM example GROUP BY 1),
+        best AS (SELECT predicate, max(facts) AS facts, max(facts) FILTER (template IN ({of_one_table})) AS near
+                 FROM (SELECT predicate, rule, any_value(template) AS template, count(*) AS facts
+                       FROM candidate JOIN example USING (fact) JOIN rule USING (rule) GROUP BY 1, 2)
                  GROUP BY 1)
-        SELECT predicate FROM asked LEFT JOIN best USING (predicate) WHERE coalesce(best.facts, 0) < asked.facts
+        SELECT predicate FROM asked LEFT JOIN best USING (predicate)
+        WHERE coalesce(IF(truth, best.near, best.facts), 0) < asked.facts
         """
     )
 

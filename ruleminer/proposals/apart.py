@@ -23,13 +23,14 @@ things from one key.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from ruleminer.problem.ontology import Ontology, OntologyClass
+from ruleminer.proposals.as_spelt import as_spelt
 from ruleminer.proposals.candidate_sets import Arguments
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.identity import Key, entity_key
@@ -38,6 +39,7 @@ from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.proposals.refine import MOSTLY
+from ruleminer.proposals.those_below import with_those_below
 from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
 
@@ -64,26 +66,28 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     structure, ontology = measure.derivations.structure, measure.ontology
     measured = coherent(measured, Ranker.EVIDENCE, measure.weights, ontology, structure)  # which table is meant
     best = {name: rank(one, Ranker.EVIDENCE, measure.weights).chosen[0] for name, one in _classes(measured, ontology)}
+    wide = with_those_below(measured, best, measure)
+    best |= {name: rank(one, Ranker.EVIDENCE, measure.weights).chosen[0] for name, one in wide.measured.items()}
+    measured = {**measured, **wide.measured}
     rules = {name: measured[name].pool.rules[place] for name, place in best.items()}
     others: dict[str, list[str]] = {}
     for one, other in combinations(sorted(rules), 2):
         if _are_apart(one, other, rules, ontology, structure):
             others.setdefault(one, []).append(other)
             others.setdefault(other, []).append(one)
-    found: dict[str, Measured] = {}
-    notes = list(_of_both({name: measured[name].pool for name in rules}, ontology))
+    found = dict(wide.measured)
+    notes = [*wide.notes, *_of_both({name: measured[name].pool for name in rules}, ontology)]
     classes = _Classes(measured, best, rules, measure)
-    for name, narrower in classes.narrowed(others).items():
+    beside = classes.narrowed(others)
+    for name, narrower in beside.items():
         if narrower.measured is not None:
             found[name] = narrower.measured
             notes.append(_told_by(narrower.measured, rules[name], narrower.told))
-        else:
-            told = " and ".join(others[name][:3])
-            notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
+    settled = {name for name, narrower in beside.items() if narrower.measured is not None}
     above = {
         name: wider
         for name in rules
-        if name not in found and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
+        if name not in settled and (wider := [other for other in rules if _is_all_of(name, other, rules, measure)])
     }
     narrowed = classes.narrowed(above)
     for name in above:
@@ -101,6 +105,10 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
         else:
             found[name] = narrower.measured
             notes.append(told)
+    for name, narrower in beside.items():
+        if narrower.measured is None and (name not in found or name in wide.measured):
+            told = " and ".join(others[name][:3])
+            notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
     return Apart(found, tuple(notes))
 
 
@@ -131,11 +139,12 @@ class _Classes:
         """The classes whose best rules derive examples of these others: narrowed to their own, if that can be."""
         measured, best, rules = self.measured, self.best, self.rules
         structure = self.measure.derivations.structure
+        telling = self._telling(others)
         asked: list[Asked] = []
         for name, all_others in others.items():
             known = {*measured[name].pool.positives, *measured[name].pool.negatives}
-            for group in self._groups(name, all_others):
-                facts = [fact for other in group for fact in _derived(measured[other].pool, best[other])[:_MOST]]
+            for group in self._groups(name, all_others, telling):
+                facts = [fact for other in group for fact in self._examples(other, name)]
                 asked.append((name, group, [fact for fact in dict.fromkeys(facts) if fact not in known]))
         contested = [
             (name, beside, len(denied), _of_one_table(pool, rules[name], structure))
@@ -145,13 +154,37 @@ class _Classes:
         found: dict[str, Narrowed] = {}
         pools = self.measure.all_measured([pool for *_, pool in contested])
         for (name, beside, denied, _), anew in zip(contested, pools, strict=True):
-            told = self._narrowed_by(name, beside, denied, anew)
+            codes = {code for other in beside for code in telling[name, other]}
+            told = self._narrowed_by(name, beside, codes, denied, anew)
             if name not in found or told.chance < found[name].chance:
                 found[name] = told
         return found
 
-    def _narrowed_by(self, name: str, group: Sequence[str], denied: int, anew: Measured | None) -> Narrowed:
-        """What narrows a class to its own examples where those of a group of others are counter-examples."""
+    def _telling(self, others: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], set[Place]]:
+        """For each class and each other the codes that choose the other's rows, and by which these may be other rows.
+
+        Not those of an other that has all examples of the class: what these share does not tell the two apart.
+        """
+        rules = self.rules
+        pairs = [(name, other) for name, some in others.items() for other in some]
+        coded = [pair for pair in pairs if codes_of(rules[pair[1]])]
+        answers = self.measure.derivations.coverage([(rules[pair[1]], self._examples(*pair)) for pair in coded])
+        has_all = {pair for pair, derived in zip(coded, answers, strict=True) if derived and all(derived)}
+        return {pair: set() if pair in has_all else codes_of(rules[pair[1]]) for pair in pairs}
+
+    def _examples(self, name: str, other: str) -> list[Arguments]:
+        """Some examples of a class that its best rule derives, spelt as another's are, if they may be of that."""
+        texts = [text for (text,) in _derived(self.measured[name].pool, self.best[name])[:_MOST]]
+        structure = self.measure.derivations.structure
+        return [(text,) for text in as_spelt(texts, self.rules[name], self.rules[other], structure)]
+
+    def _narrowed_by(
+        self, name: str, group: Sequence[str], codes: Set[Place], denied: int, anew: Measured | None
+    ) -> Narrowed:
+        """What narrows a class to its own examples where those of a group of others are counter-examples.
+
+        The `codes` are those that choose the others.
+        """
         narrower = _narrower(anew, self.rules[name], self.measure) if anew is not None else []
         chance, structure = 0.0, self.measure.derivations.structure
         if anew is not None:
@@ -163,7 +196,6 @@ class _Classes:
                 or avoids_by_chance(rules[i], examples, denied, structure) <= _CHANCE
             ]
         if anew is not None and not self._are_disjoint(name, group):
-            codes = {code for other in group for code in codes_of(self.rules[other])}
             chosen = Chooser(self.rules[name], codes, len(anew.pool.positives), denied, structure)
             chances = {i: chosen.chance(anew.pool.rules[i]) for i in narrower}
             narrower = [i for i in narrower if chances[i] <= _CHANCE]
@@ -177,18 +209,20 @@ class _Classes:
         ontology = self.measure.ontology
         return any(ontology.are_disjoint(ontology.find(name).iri, ontology.find(other).iri) for other in others)
 
-    def _groups(self, name: str, others: Sequence[str]) -> list[list[str]]:
+    def _groups(
+        self, name: str, others: Sequence[str], telling: Mapping[tuple[str, str], Set[Place]]
+    ) -> list[list[str]]:
         """The others whose examples are held against a class together.
 
         Those that one code tells, for another may tell others. If some are declared disjoint from it, these and all
         that no other code tells.
         """
         if disjoint := [other for other in others if self._are_disjoint(name, [other])]:
-            codes = {code for other in disjoint for code in codes_of(self.rules[other])}
-            return [[other for other in others if other in disjoint or codes_of(self.rules[other]) <= codes]]
+            codes = {code for other in disjoint for code in telling[name, other]}
+            return [[other for other in others if other in disjoint or telling[name, other] <= codes]]
         groups: dict[frozenset[Place], list[str]] = {}
         for other in others:
-            groups.setdefault(frozenset(codes_of(self.rules[other])), []).append(other)
+            groups.setdefault(frozenset(telling[name, other]), []).append(other)
         return list(groups.values())
 
     def code_of(self, name: str) -> str:

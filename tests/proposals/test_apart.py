@@ -86,6 +86,18 @@ def test_kinds_beside_each_other_are_told_apart_by_a_code_that_nothing_is_called
     assert "Keeper: sort of party tells its examples from those of Digger, which would have the same rows" in notes
 
 
+def test_kinds_are_told_apart_whether_they_are_shown_by_keys_or_by_iris(database: str, tmp_path: Path) -> None:
+    iri, spelt = "http://lab/party/{}", ', x = "http://lab/party/" ++ a'
+    facts: list[tuple[object, ...]] = [("Keeper", iri.format(102)), ("Keeper", iri.format(105))]
+    facts += [("Digger", "party:103"), ("Digger", 106)]
+    rules, notes = proposed(database, tmp_path / "run", facts)
+    assert rules == {"Keeper": ['party(id: a, sort: "S")' + spelt], "Digger": ['party(id: x, sort: "T")']}
+    assert "Keeper: sort of party tells its examples from those of Digger" in notes
+    facts = [("Keeper", iri.format(n)) for n in (102, 111, 120)] + [("Agent", n) for n in (103, 104, 106, 109)]
+    rules, _ = proposed(database, tmp_path / "above", facts)
+    assert rules == {"Keeper": ['party(id: a, sort: "S")' + spelt], "Agent": ["party(id: x)"]}
+
+
 def test_kinds_that_nobody_declares_disjoint_are_not_told_apart_by_chance(tmp_path: Path) -> None:
     """Of five columns at random some part two examples from two others."""
     with duckdb.connect(tmp_path / "party.duckdb") as connection:
@@ -262,3 +274,48 @@ def test_what_all_of_a_disjoint_kind_have_is_left_out_of_the_other(tmp_path: Pat
         "Keeper": ['party(id: x, status: "X")'],
         "Digger": ['party(id: x, status: c1), c1 <> "X"'],
     }
+
+
+@pytest.fixture
+def gone(tmp_path: Path) -> str:
+    """Parties of three sorts, every seventh of which is gone."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE party AS SELECT i::INTEGER AS id, ['S', 'T', 'V'][1 + i % 3] AS sort, "
+            "(i % 7 = 0)::INTEGER AS gone, 'n' || i AS title FROM range(101, 241) r(i)"
+        )
+        connection.execute("ALTER TABLE party ADD PRIMARY KEY (id)")
+    return f"duckdb:///{tmp_path / 'party.duckdb'}"
+
+
+def test_a_code_that_a_counter_example_asks_for_hides_none_that_tells_kinds_apart(gone: str, tmp_path: Path) -> None:
+    facts = [("Keeper", 102), ("Keeper", 108), ("Keeper", 117), ("Digger", 103), ("Digger", 121)]
+    rules, notes = proposed(gone, tmp_path / "run", facts, [("Keeper", 112)])
+    assert rules["Digger"] == ['party(id: x, sort: "T")']
+    assert "Digger: sort of party tells" in notes
+    assert "no code" not in notes
+
+
+@pytest.mark.parametrize(
+    ("shown", "more"),
+    [
+        ([("Digger", 103), ("Digger", 121)], ""),
+        ([("title", 103, "n103"), ("title", 107, "n107")], ":title a owl:DatatypeProperty ; rdfs:domain :Agent ."),
+    ],
+)
+def test_a_class_has_what_is_of_those_below_it_and_of_its_properties(
+    shown: list[tuple[object, ...]], more: str, gone: str, tmp_path: Path
+) -> None:
+    """Three agents of one sort, and a counter-example of another that is gone: of two codes one leaves others out."""
+    facts = [("Agent", 102), ("Agent", 108), ("Agent", 117)]
+    rules, _ = proposed(gone, tmp_path / "alone", facts, [("Agent", 112)])
+    assert rules == {"Agent": ['party(id: x, sort: "S")']}
+    rules, _ = proposed(gone, tmp_path / "run", [*facts, *shown], [("Agent", 112)], more)
+    assert rules["Agent"] == ["party(id: x, gone: 0)"]
+
+
+def test_many_examples_of_a_class_speak_louder_than_one_of_a_class_below(gone: str, tmp_path: Path) -> None:
+    facts = [("Agent", n) for n in (102, 108, 111, 114, 117, 120, 123, 129, 132, 135)]
+    rules, notes = proposed(gone, tmp_path / "run", [*facts, ("Digger", 103)], [("Agent", 112)])
+    assert rules["Agent"] == ['party(id: x, sort: "S")']
+    assert "Agent lacks Digger(103), which is below it: no rule has the examples of both" in notes
