@@ -32,13 +32,20 @@ import numpy as np
 from ruleminer.problem.ontology import Ontology, OntologyClass
 from ruleminer.proposals.as_spelt import as_spelt
 from ruleminer.proposals.candidate_sets import Arguments
+from ruleminer.proposals.class_doubts import never_nothing, odd_one, shared_code
 from ruleminer.proposals.coherence import coherent
 from ruleminer.proposals.identity import Key, entity_key
-from ruleminer.proposals.kind_codes import Chooser, avoids_by_chance, codes_of, is_in_order
+from ruleminer.proposals.kind_codes import (
+    Chooser,
+    avoids_by_chance,
+    codes_of,
+    conditions_beyond,
+    is_in_order,
+    is_within,
+)
 from ruleminer.proposals.measure import Measure
 from ruleminer.proposals.pool import Pool
 from ruleminer.proposals.ranking import Measured, Ranker, rank
-from ruleminer.proposals.refine import MOSTLY
 from ruleminer.proposals.those_below import with_those_below
 from ruleminer.rules.values import Place, Rule
 from ruleminer.structure.structure import Structure
@@ -46,6 +53,7 @@ from ruleminer.structure.structure import Structure
 _MOST = 20  # examples of one class that are held against another
 _CHANCE = 1 / 3  # of codes that tell examples apart at random, below which one is believed to be no accident
 _CALLED = 0.8  # how well the names of a rule fit a class that all its rows are called like
+_MOST_OF_THEM = 0.5  # share of the examples of others, from which a class has the same things
 _FEW_CLASSES = 20  # that may be below a class whatever else the ontology has
 
 
@@ -91,9 +99,14 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
     }
     narrowed = classes.narrowed(above)
     for name in above:
-        if (name not in narrowed or narrowed[name].measured is None) and (code := classes.code_of(name)):
+        if name in narrowed and narrowed[name].measured is not None:
+            continue
+        told = f"{name} gets all rows of {' and '.join(above[name][:3])}"
+        if code := classes.code_of(name):
             found[name] = replace(measured[name], contested=True)
-            notes.append(f"{name} gets all rows of {' and '.join(above[name][:3])}; {code}")
+            notes.append(f"{told}; {code}")
+        elif filled := never_nothing(measured[name], rules[name], measure.derivations):
+            notes.append(f"{told}; {filled}")
     for name, narrower in narrowed.items():
         if narrower.measured is None:
             continue
@@ -107,8 +120,10 @@ def told_apart(measured: Mapping[str, Measured], measure: Measure) -> Apart:
             notes.append(told)
     for name, narrower in beside.items():
         if narrower.measured is None and (name not in found or name in wide.measured):
-            told = " and ".join(others[name][:3])
-            notes.append(f"{name} gets the same things as {told}, and no code tells their examples apart: give more")
+            doubted, told = classes.untold(name, narrower)
+            notes.append(told)
+            if doubted:
+                found[name] = replace(measured[name], contested=True)
     return Apart(found, tuple(notes))
 
 
@@ -119,6 +134,8 @@ class Narrowed:
     others: tuple[str, ...]
     measured: Measured | None = None
     chance: float = math.inf  # that a code would do so by accident
+    pool: Pool | None = None  # with the examples of the others, the last of its counter-examples …
+    denied: int = 0  # … of which there are so many
 
     @property
     def told(self) -> str:
@@ -147,18 +164,37 @@ class _Classes:
                 facts = [fact for other in group for fact in self._examples(other, name)]
                 asked.append((name, group, [fact for fact in dict.fromkeys(facts) if fact not in known]))
         contested = [
-            (name, beside, len(denied), _of_one_table(pool, rules[name], structure))
+            (name, beside, len(denied), pool)
             for (name, beside, denied), pool in _with_negatives(measured, asked, self.measure)
             if pool.hits[best[name], -len(denied) :].any()
         ]
         found: dict[str, Narrowed] = {}
-        pools = self.measure.all_measured([pool for *_, pool in contested])
-        for (name, beside, denied, _), anew in zip(contested, pools, strict=True):
+        pools = self.measure.all_measured([_of_one_table(pool, rules[name], structure) for name, *_, pool in contested])
+        for (name, beside, denied, pool), anew in zip(contested, pools, strict=True):
             codes = {code for other in beside for code in telling[name, other]}
-            told = self._narrowed_by(name, beside, codes, denied, anew)
+            told = replace(self._narrowed_by(name, beside, codes, denied, anew), pool=pool, denied=denied)
             if name not in found or told.chance < found[name].chance:
                 found[name] = told
         return found
+
+    def untold(self, name: str, narrower: Narrowed) -> tuple[bool, str]:
+        """Whether to doubt a class that no code tells from those beside it, and what to say of it.
+
+        One that has few of their examples is not what is wrong: then an example of theirs may be.
+        """
+        pool = narrower.pool
+        assert pool is not None
+        hits = pool.hits[self.best[name], pool.hits.shape[1] - narrower.denied :]
+        if hits.mean() < _MOST_OF_THEM:
+            which = pool.negatives[len(pool.negatives) - narrower.denied + int(hits.argmax())]
+            of = next((o for o in narrower.others if which in self._examples(o, name)), narrower.told)
+            return False, f"{name} has {of}({which[0]}), and no code tells their examples apart: give more"
+        told = f"{name} gets the same things as {narrower.told}"
+        rules, derivations = self.rules, self.measure.derivations
+        odd = odd_one(pool, narrower.denied, rules[name], narrower.others, rules, derivations)
+        if odd:
+            return True, f"{told}; {odd}"
+        return False, f"{told}, and no code tells their examples apart: give more"
 
     def _telling(self, others: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], set[Place]]:
         """For each class and each other the codes that choose the other's rows, and by which these may be other rows.
@@ -226,26 +262,8 @@ class _Classes:
         return list(groups.values())
 
     def code_of(self, name: str) -> str:
-        """What to tell of a code of which all examples of a class have one value, and not all rows of its table.
-
-        Most of them will do where the value is called like the class: one may be a slip.
-        """
-        one, before = self.measured[name], self.rules[name]
-        pool, structure = one.pool, self.measure.derivations.structure
-        for place in np.argsort(-one.sizes, kind="stable").tolist():
-            rule, covered = pool.rules[place], int(pool.covers[place].sum())
-            narrows = _is_within(rule, before) and _key(rule, structure) == _key(before, structure)
-            if not narrows or not rule.constants or pool.hits[place, ~pool.drawn].any():
-                continue
-            conditions, examples = _conditions(rule, before), len(pool.positives)
-            if covered == examples and conditions:
-                return f"its examples share {conditions[0]}: if only such are meant, say so by a counter-example"
-            if conditions and not one.priors[place].conditions and covered >= max(2, MOSTLY * examples):
-                value = rule.constants[0][1].value
-                lacking = [f"{name}({'/'.join(pool.positives[i])})" for i in np.flatnonzero(~pool.covers[place])]
-                share = f"{covered} of its {examples} examples share {value}, {conditions[0]}, which is called like it"
-                return f"{share}: if only such are meant, take {' and '.join(lacking[:3])} out"
-        return ""
+        """What to tell of a code that the examples of a class share, or nearly all of them."""
+        return shared_code(name, self.measured[name], self.rules[name], self.measure.derivations)
 
     def doubt(self, name: str, narrower: Measured) -> str:
         """Why the examples of a class above do not narrow one; empty if they do."""
@@ -263,12 +281,12 @@ class _Classes:
 def _of_one_table(pool: Pool, before: Rule, structure: Structure) -> Pool:
     """The pool with the rules that take the rows of one of them, or some of these: the same keys lie in many tables."""
     key = _key(before, structure)
-    return pool.only([i for i, one in enumerate(pool.rules) if _is_within(one, before) and _key(one, structure) == key])
+    return pool.only([i for i, one in enumerate(pool.rules) if is_within(one, before) and _key(one, structure) == key])
 
 
 def _told_by(narrowed: Measured, before: Rule, others: str) -> str:
     rule = narrowed.pool.rules[0]
-    columns = " and ".join(_conditions(rule, before))
+    columns = " and ".join(conditions_beyond(rule, before))
     return f"{rule.predicate}: {columns} tells its examples from those of {others}, which would have the same rows"
 
 
@@ -280,7 +298,7 @@ def _is_all_of(name: str, other: str, rules: Mapping[str, Rule], measure: Measur
         below != above
         and ontology.is_within(below, above)
         and not ontology.is_within(above, below)
-        and _is_within(rules[other], rules[name])
+        and is_within(rules[other], rules[name])
         and _key(rules[other], structure) == _key(rules[name], structure)
     )
 
@@ -313,7 +331,7 @@ def _are_apart(one: str, other: str, rules: Mapping[str, Rule], ontology: Ontolo
         return False
     if ontology.are_disjoint(first.iri, second.iri):
         return True
-    nested = _is_within(rules[one], rules[other]) or _is_within(rules[other], rules[one])
+    nested = is_within(rules[one], rules[other]) or is_within(rules[other], rules[one])
     return nested and _are_kinds_of_one(first.iri, second.iri, ontology)
 
 
@@ -366,24 +384,6 @@ def _narrower(measured: Measured, before: Rule, measure: Measure) -> list[int]:
         for i in order
         if pool.covers[i].all()
         and not pool.hits[i, ~pool.drawn].any()
-        and _is_within(pool.rules[i], before)
+        and is_within(pool.rules[i], before)
         and _key(pool.rules[i], structure) == _key(before, structure)
-    ]
-
-
-def _is_within(rule: Rule, other: Rule) -> bool:
-    """Whether a rule takes the rows of another, or some of them: the same tables, with the same columns and more."""
-    return len(rule.body) == len(other.body) and all(
-        atom.table == wider.table and {name for name, _ in atom.columns} >= {name for name, _ in wider.columns}
-        for atom, wider in zip(rule.body, other.body, strict=True)
-    )
-
-
-def _conditions(rule: Rule, before: Rule) -> list[str]:
-    """The columns that a rule asks more of than another."""
-    return [
-        f"{column} of {atom.table}"
-        for atom, known in zip(rule.body, before.body, strict=True)
-        for column, _ in atom.columns
-        if column not in {name for name, _ in known.columns}
     ]

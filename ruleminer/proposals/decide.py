@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RulesSize = Callable[[Sequence[Rule]], int | None]
 """How many facts some rules derive together; None if that cannot be asked."""
 
-_CONTESTED = 0.5  # of the posterior, where a class gets all rows of one above and its examples share a code
+_CONTESTED = 0.5  # of the posterior, where a class gets all rows of another though its examples speak for fewer
 _SHOWN = 12  # rules of a term that the network's decision keeps
 _LEAST = 1e-12  # that a probability is taken for
 

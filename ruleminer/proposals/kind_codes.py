@@ -92,3 +92,21 @@ def is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:
     except DatabaseError:
         return True
     return float(changes or 0) < profile.filled * (1.0 - float((shares**2).sum())) / 2
+
+
+def is_within(rule: Rule, other: Rule) -> bool:
+    """Whether a rule takes the rows of another, or some of them: the same tables, with the same columns and more."""
+    return len(rule.body) == len(other.body) and all(
+        atom.table == wider.table and {name for name, _ in atom.columns} >= {name for name, _ in wider.columns}
+        for atom, wider in zip(rule.body, other.body, strict=True)
+    )
+
+
+def conditions_beyond(rule: Rule, before: Rule) -> list[str]:
+    """The columns that a rule asks more of than another."""
+    return [
+        f"{column} of {atom.table}"
+        for atom, known in zip(rule.body, before.body, strict=True)
+        for column, _ in atom.columns
+        if column not in {name for name, _ in known.columns}
+    ]

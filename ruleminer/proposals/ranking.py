@@ -58,7 +58,7 @@ class Measured:
         False  # whether positives may be wrong; if not, a rule that derives all comes before one that does not
     )
 
-    contested: bool = False  # whether a class gets all rows of one above it, though its examples share a code
+    contested: bool = False  # whether a class gets all rows of another, though its examples speak for fewer
 
     def only(self, keep: Sequence[int]) -> Measured:
         """The same with these rules only."""

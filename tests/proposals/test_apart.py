@@ -319,3 +319,53 @@ def test_many_examples_of_a_class_speak_louder_than_one_of_a_class_below(gone: s
     rules, notes = proposed(gone, tmp_path / "run", [*facts, ("Digger", 103)], [("Agent", 112)])
     assert rules["Agent"] == ['party(id: x, sort: "S")']
     assert "Agent lacks Digger(103), which is below it: no rule has the examples of both" in notes
+
+
+def test_the_code_is_told_that_examples_would_share_least_often_by_chance(gone: str, tmp_path: Path) -> None:
+    """None of them is gone, as of most; all are of one sort of three. Rows that are denied nothing tell of neither."""
+    facts = [("LeafTrack", n) for n in (102, 108)] + [("Track", n) for n in (103, 104, 111)]
+    rules, notes = proposed(gone, tmp_path / "run", facts)
+    assert rules["LeafTrack"] == ["party(id: x)"]
+    assert "LeafTrack gets all rows of Track; its examples share sort of party" in notes
+
+
+def test_that_no_example_says_nothing_is_told_where_other_rows_do(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "bill.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE bill AS SELECT i::INTEGER AS id, IF(i % 6 = 0, 0, 1000 + i // 4)::INTEGER AS paid "
+            "FROM range(101, 241) r(i)"
+        )
+        connection.execute("ALTER TABLE bill ADD PRIMARY KEY (id)")
+    url, above = f"duckdb:///{tmp_path / 'bill.duckdb'}", [("Track", 102), ("Track", 104), ("Track", 105)]
+    rules, notes = proposed(url, tmp_path / "run", [*above, *(("LeafTrack", n) for n in (103, 106, 107))])
+    assert rules == {"Track": ["bill(id: x)"], "LeafTrack": ["bill(id: x)"]}
+    assert "LeafTrack gets all rows of Track; no example of it has 0 in paid of bill, as some rows do" in notes
+    _, notes = proposed(url, tmp_path / "all", [*above, *(("LeafTrack", n) for n in (103, 106, 108))])
+    assert "paid" not in notes
+
+
+def test_an_example_that_a_class_beside_has_is_told_and_the_choice_doubted(tmp_path: Path) -> None:
+    """Three people and a firm are no keepers: all parties would be."""
+    with duckdb.connect(tmp_path / "party.duckdb") as connection:
+        connection.execute(
+            """
+            CREATE TABLE party AS SELECT i::INTEGER AS id, 'n' || i AS title FROM range(101, 241) r(i);
+            ALTER TABLE party ADD PRIMARY KEY (id);
+            CREATE TABLE human (id INTEGER PRIMARY KEY REFERENCES party(id), born DATE);
+            INSERT INTO human SELECT id, DATE '1980-01-01' + id FROM party WHERE id < 200;
+            CREATE TABLE firm (id INTEGER PRIMARY KEY REFERENCES party(id), vat VARCHAR);
+            INSERT INTO firm SELECT id, 'DE' || id FROM party WHERE id >= 200;
+            """
+        )
+    facts = [("Keeper", f"party:{n}") for n in (120, 150, 171, 220)]
+    facts += [("Digger", f"firm:{n}") for n in (203, 211, 230)] + [("Agent", f"party:{n}") for n in (110, 222)]
+    url, kinds = f"duckdb:///{tmp_path / 'party.duckdb'}", ontology(":Keeper owl:disjointWith :Digger .")
+    api.extract(url, kinds, table_of(facts), tmp_path / "run")
+    proposals = api.propose(tmp_path / "run").proposals
+    by_name = {one.predicate: one for one in proposals.proposals}
+    assert by_name["Keeper"].certainty <= 0.5
+    assert by_name["Digger"].certainty > 0.8
+    told = (
+        "its other 3 examples are all of human(id: x), and Keeper(220) is of Digger: if that is a mistake, take it out"
+    )
+    assert f"Keeper gets the same things as Digger; {told}" in "\n".join(proposals.notes)
