@@ -23,6 +23,7 @@ from ruleminer.extraction.entity_names import Names
 from ruleminer.extraction.scan import rows_query
 from ruleminer.progress import silent
 from ruleminer.sources.database import Database, open_database
+from ruleminer.structure import links as links_module
 from ruleminer.structure import profile as profile_module
 from ruleminer.structure.profile import profile_of
 from ruleminer.structure.structure import learn_structure
@@ -229,3 +230,22 @@ def test_an_interrupt_is_heard_while_tables_are_read(empty_postgres: str) -> Non
 def test_no_password_is_shown_by_what_is_kept(both: tuple[Database, Database]) -> None:
     assert both[1].safe_url == both[0].safe_url
     assert both[1].own_dialect == both[0].dialect
+
+
+@pytest.mark.parametrize("number", ["numeric(8, 0)", "numeric", "double precision"])
+@pytest.mark.parametrize("local", [0, 50_000])
+def test_whole_numbers_lead_to_keys_of_other_numbers(
+    number: str, local: int, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links_module, "_LOCAL", local)
+    make(
+        empty_postgres,
+        f"CREATE TABLE customer AS SELECT CAST(i AS {number}) AS id FROM generate_series(1, 3000) i;"
+        "ALTER TABLE customer ADD PRIMARY KEY (id);"
+        "CREATE TABLE bill AS SELECT 10000 + i AS id, 1 + i % 2900 AS customer_id FROM generate_series(1, 4000) i;"
+        "CREATE TABLE visit AS SELECT 90000 + i AS id, 1 + i % 400 AS customer_id FROM generate_series(1, 900) i",
+    )
+    with open_database(empty_postgres, count_rows="views") as there, at_hand(there, ROOM, 60, silent) as here:
+        expected = learn_structure(there)
+        assert {(link.table, link.target) for link in expected.links} == {("bill", "customer"), ("visit", "customer")}
+        assert learn_structure(here).links == expected.links
