@@ -11,7 +11,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -73,23 +73,28 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
         while not over.wait(_AGAIN):
             database.interrupt()
             for connection in opened:
-                connection.interrupt()
+                with suppress(duckdb.ConnectionException):  # closed by now
+                    connection.interrupt()
 
     def stop() -> None:
         threading.Thread(target=interrupt, daemon=True).start()
 
+    asked: DuckDB | None = None
+    why = ""
     with heeding_interrupts(progress, stop) as attentive:
         try:
             asked = DuckDB(database.safe_url, timeout, connect)
         except ConnectionLostError:
             raise
         except (DatabaseError, duckdb.Error, pa.ArrowException, OSError) as error:
-            if not loading.is_full and not isinstance(error, duckdb.InterruptException):
-                told = f"tables are not kept here ({first_line(error)}) and asked for on the server, again and again"
-                warnings.warn(told, NotKeptWarning, stacklevel=5)
-            return None
+            why = first_line(error)
         finally:
             over.set()
+    if asked is None:
+        if not loading.is_full:  # nor interrupted, which would have ended here
+            told = f"tables are not kept here ({why}) and asked for on the server, again and again"
+            warnings.warn(told, NotKeptWarning, stacklevel=5)
+        return None
     if database.schema_name is not None:
         asked.use_schema(database.schema_name)
     assert database.dialect.kept_as is not None

@@ -8,6 +8,7 @@ import signal
 import struct
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -223,6 +224,29 @@ def test_an_interrupt_is_heard_while_tables_are_read(empty_postgres: str) -> Non
             with pytest.raises(KeyboardInterrupt), at_hand(there, ROOM, 60, silent):
                 raise AssertionError("nobody interrupted")
             assert time.monotonic() - started < 10
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.live
+def test_an_interrupt_of_what_streams_is_told_as_nothing_else(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(
+        empty_postgres,
+        "CREATE TABLE long AS SELECT i, repeat(md5(CAST(i AS text)), 30) AS x FROM generate_series(1, 300000) i",
+    )
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    broken = list[threading.ExceptHookArgs]()
+    monkeypatch.setattr(threading, "excepthook", broken.append)
+    try:
+        for wait in (0.3, 0.5):
+            with open_database(empty_postgres) as there, warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", NotKeptWarning)
+                threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+                with pytest.raises(KeyboardInterrupt), at_hand(there, ROOM, 60, silent):
+                    time.sleep(wait)
+            assert (told, broken) == ([], [])
     finally:
         signal.signal(signal.SIGINT, before)
 
