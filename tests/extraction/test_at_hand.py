@@ -163,6 +163,13 @@ def test_names_that_differ_in_case_alone_are_left_to_the_server(empty_postgres: 
         assert asked is there
 
 
+@pytest.mark.parametrize("schema", ["memory", "System", "temp", "_ruleminer"])
+def test_a_schema_called_like_a_database_of_duckdb_is_left_to_the_server(schema: str, empty_postgres: str) -> None:
+    make(empty_postgres, f'CREATE SCHEMA "{schema}"; CREATE TABLE "{schema}".t AS SELECT 1 AS id')
+    with open_database(empty_postgres, schema=schema) as there, at_hand(there, ROOM, 60, silent) as asked:
+        assert asked is there
+
+
 def test_a_view_that_no_longer_works_is_told_as_such(empty_postgres: str) -> None:
     make(empty_postgres, "CREATE TABLE t AS SELECT 0 AS x; CREATE VIEW broken AS SELECT DISTINCT 1 / x AS y FROM t")
     with open_database(empty_postgres, count_rows="views") as there, at_hand(there, ROOM, 60, silent) as here:
