@@ -52,7 +52,7 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
     tables, refused = database.reflected
     most = min(memory, shutil.disk_usage(tempfile.gettempdir()).free // _FREE)
     taken = (database.schema_name or "").casefold() in CATALOGS
-    if taken or _have_twins(tables) or _bytes(database, tables) > most:
+    if taken or _have_twins(tables):
         return None
     opened: list[duckdb.DuckDBPyConnection] = []
     loading = _Loading(database, tables, refused, most * _PACKED)
@@ -85,6 +85,8 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
     why = ""
     with heeding_interrupts(progress, stop) as attentive:
         try:
+            if _bytes(database, tables) > most:
+                return None
             asked = DuckDB(database.safe_url, timeout, connect)
         except ConnectionLostError:
             raise

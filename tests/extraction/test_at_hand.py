@@ -186,6 +186,15 @@ def test_a_table_that_cannot_be_read_whole_is_told_and_left_to_the_server(empty_
         assert asked is there
 
 
+def test_a_table_that_is_gone_by_now_leaves_the_others_to_the_server(empty_postgres: str) -> None:
+    make(empty_postgres, "CREATE TABLE gone AS SELECT 1 AS id; CREATE TABLE there AS SELECT 1 AS id")
+    with open_database(empty_postgres, count_rows="views") as there:
+        assert len(there.reflected[0]) == 2
+        make(empty_postgres, "DROP TABLE gone")
+        with pytest.warns(NotKeptWarning, match="gone"), at_hand(there, ROOM, 60, silent) as asked:
+            assert asked is there
+
+
 def test_what_a_role_may_not_read_is_left_out(empty_postgres: str) -> None:
     name = f"reader_{os.getpid()}"
     make(
