@@ -1,7 +1,8 @@
 """The tables of a server, each read once and asked here from then on: for structure, names, constants and rows.
 
 That is for tables that together take no more than the search may. Where there is more, where one of them cannot be read
-to its end, or where two names differ in case alone, which DuckDB does not tell apart, all are asked on the server.
+to its end, or where DuckDB does not tell names apart (two that differ in case alone, a schema called like a database of
+its own), all are asked on the server.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from ruleminer.progress import Progress
 from ruleminer.rules.sql import Query
 from ruleminer.sources.database import Database
 from ruleminer.sources.engines.duckdb import DuckDB, plain_connection, shut_in
-from ruleminer.sources.engines.kept import Kept, attach_kept, keeping, written_rows
+from ruleminer.sources.engines.kept import CATALOGS, Kept, attach_kept, keeping, written_rows
 from ruleminer.sources.patience import patiently
 from ruleminer.sources.schema import Table
 
@@ -50,7 +51,8 @@ def at_hand(database: Database, memory: int, timeout: float, progress: Progress)
 def _kept(database: Database, memory: int, timeout: float, progress: Progress) -> Database | None:
     tables, refused = database.reflected
     most = min(memory, shutil.disk_usage(tempfile.gettempdir()).free // _FREE)
-    if _have_twins(tables) or _bytes(database, tables) > most:
+    taken = (database.schema_name or "").casefold() in CATALOGS
+    if taken or _have_twins(tables):
         return None
     opened: list[duckdb.DuckDBPyConnection] = []
     loading = _Loading(database, tables, refused, most * _PACKED)
@@ -73,23 +75,30 @@ def _kept(database: Database, memory: int, timeout: float, progress: Progress) -
         while not over.wait(_AGAIN):
             database.interrupt()
             for connection in opened:
-                connection.interrupt()
+                with suppress(duckdb.ConnectionException):  # closed by now
+                    connection.interrupt()
 
     def stop() -> None:
         threading.Thread(target=interrupt, daemon=True).start()
 
+    asked: DuckDB | None = None
+    why = ""
     with heeding_interrupts(progress, stop) as attentive:
         try:
+            if _bytes(database, tables) > most:
+                return None
             asked = DuckDB(database.safe_url, timeout, connect)
         except ConnectionLostError:
             raise
         except (DatabaseError, duckdb.Error, pa.ArrowException, OSError) as error:
-            if not loading.is_full and not isinstance(error, duckdb.InterruptException):
-                told = f"tables are not kept here ({first_line(error)}) and asked for on the server, again and again"
-                warnings.warn(told, NotKeptWarning, stacklevel=5)
-            return None
+            why = first_line(error)
         finally:
             over.set()
+    if asked is None:
+        if not loading.is_full:  # nor interrupted, which would have ended here
+            told = f"tables are not kept here ({why}) and asked for on the server, again and again"
+            warnings.warn(told, NotKeptWarning, stacklevel=5)
+        return None
     if database.schema_name is not None:
         asked.use_schema(database.schema_name)
     assert database.dialect.kept_as is not None

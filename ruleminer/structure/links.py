@@ -401,7 +401,8 @@ class _Values:
 
     def _value(self, place: Place, bare: bool) -> str:
         name = quote_identifier(place[1])
-        if self._database.schema.table(place[0]).column(place[1]).kind is not Kind.TEXT:
-            return name
+        column_type = self._database.schema.type_of(*place)
+        if column_type.kind is not Kind.TEXT:
+            return self._database.dialect.number(name, column_type)
         text = self._database.dialect.text_of(name)
         return self._database.dialect.unpadded(text) if bare else text

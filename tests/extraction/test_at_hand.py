@@ -8,6 +8,7 @@ import signal
 import struct
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -23,6 +24,7 @@ from ruleminer.extraction.entity_names import Names
 from ruleminer.extraction.scan import rows_query
 from ruleminer.progress import silent
 from ruleminer.sources.database import Database, open_database
+from ruleminer.structure import links as links_module
 from ruleminer.structure import profile as profile_module
 from ruleminer.structure.profile import profile_of
 from ruleminer.structure.structure import learn_structure
@@ -161,6 +163,13 @@ def test_names_that_differ_in_case_alone_are_left_to_the_server(empty_postgres: 
         assert asked is there
 
 
+@pytest.mark.parametrize("schema", ["memory", "System", "temp", "_ruleminer"])
+def test_a_schema_called_like_a_database_of_duckdb_is_left_to_the_server(schema: str, empty_postgres: str) -> None:
+    make(empty_postgres, f'CREATE SCHEMA "{schema}"; CREATE TABLE "{schema}".t AS SELECT 1 AS id')
+    with open_database(empty_postgres, schema=schema) as there, at_hand(there, ROOM, 60, silent) as asked:
+        assert asked is there
+
+
 def test_a_view_that_no_longer_works_is_told_as_such(empty_postgres: str) -> None:
     make(empty_postgres, "CREATE TABLE t AS SELECT 0 AS x; CREATE VIEW broken AS SELECT DISTINCT 1 / x AS y FROM t")
     with open_database(empty_postgres, count_rows="views") as there, at_hand(there, ROOM, 60, silent) as here:
@@ -175,6 +184,15 @@ def test_a_table_that_cannot_be_read_whole_is_told_and_left_to_the_server(empty_
     told = pytest.warns(NotKeptWarning, match="division by zero")
     with open_database(empty_postgres) as there, told, at_hand(there, ROOM, 60, silent) as asked:
         assert asked is there
+
+
+def test_a_table_that_is_gone_by_now_leaves_the_others_to_the_server(empty_postgres: str) -> None:
+    make(empty_postgres, "CREATE TABLE gone AS SELECT 1 AS id; CREATE TABLE there AS SELECT 1 AS id")
+    with open_database(empty_postgres, count_rows="views") as there:
+        assert len(there.reflected[0]) == 2
+        make(empty_postgres, "DROP TABLE gone")
+        with pytest.warns(NotKeptWarning, match="gone"), at_hand(there, ROOM, 60, silent) as asked:
+            assert asked is there
 
 
 def test_what_a_role_may_not_read_is_left_out(empty_postgres: str) -> None:
@@ -226,6 +244,48 @@ def test_an_interrupt_is_heard_while_tables_are_read(empty_postgres: str) -> Non
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.live
+def test_an_interrupt_of_what_streams_is_told_as_nothing_else(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(
+        empty_postgres,
+        "CREATE TABLE long AS SELECT i, repeat(md5(CAST(i AS text)), 30) AS x FROM generate_series(1, 300000) i",
+    )
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    broken = list[threading.ExceptHookArgs]()
+    monkeypatch.setattr(threading, "excepthook", broken.append)
+    try:
+        for wait in (0.3, 0.5):
+            with open_database(empty_postgres) as there, warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", NotKeptWarning)
+                threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+                with pytest.raises(KeyboardInterrupt), at_hand(there, ROOM, 60, silent):
+                    time.sleep(wait)
+            assert (told, broken) == ([], [])
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_no_password_is_shown_by_what_is_kept(both: tuple[Database, Database]) -> None:
     assert both[1].safe_url == both[0].safe_url
     assert both[1].own_dialect == both[0].dialect
+
+
+@pytest.mark.parametrize("number", ["numeric(8, 0)", "numeric", "double precision"])
+@pytest.mark.parametrize("local", [0, 50_000])
+def test_whole_numbers_lead_to_keys_of_other_numbers(
+    number: str, local: int, empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links_module, "_LOCAL", local)
+    make(
+        empty_postgres,
+        f"CREATE TABLE customer AS SELECT CAST(i AS {number}) AS id FROM generate_series(1, 3000) i;"
+        "ALTER TABLE customer ADD PRIMARY KEY (id);"
+        "CREATE TABLE bill AS SELECT 10000 + i AS id, 1 + i % 2900 AS customer_id FROM generate_series(1, 4000) i;"
+        "CREATE TABLE visit AS SELECT 90000 + i AS id, 1 + i % 400 AS customer_id FROM generate_series(1, 900) i",
+    )
+    with open_database(empty_postgres, count_rows="views") as there, at_hand(there, ROOM, 60, silent) as here:
+        expected = learn_structure(there)
+        assert {(link.table, link.target) for link in expected.links} == {("bill", "customer"), ("visit", "customer")}
+        assert learn_structure(here).links == expected.links

@@ -158,6 +158,8 @@ class Dialect:
     """An aggregate: the least or the greatest value of a column (`min`, `max`)."""
     ordered: Callable[[str, ColumnType], str] = lambda value, column: value
     """What the values of a column are ordered by."""
+    number: Callable[[str, ColumnType], str] = lambda value, column: value
+    """What a number is compared with those of other columns as."""
     distinct_within: Callable[[str, int, int], str] | None = None
     """An aggregate: how many whole numbers differ that lie between two, where there is one cheaper than all others."""
     iri_safe: Callable[[exp.Expression], exp.Expression]

@@ -60,6 +60,12 @@ def _ordered(value: str, column: ColumnType) -> str:
             return value
 
 
+def _number(value: str, column: ColumnType) -> str:
+    if column.kind is not Kind.DECIMAL:
+        return value
+    return f"TRY_CAST({value} AS {'DOUBLE' if column.is_float else 'DECIMAL(38, 12)'})"
+
+
 def _extreme(end: str, value: str, column: ColumnType) -> str:
     if column.kind is Kind.INTEGER:
         return f"{end}({value})"
@@ -79,4 +85,5 @@ WRITTEN = replace(
     array_text=_as_it_is,
     extreme=_extreme,
     ordered=_ordered,
+    number=_number,
 )

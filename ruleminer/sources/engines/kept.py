@@ -22,6 +22,9 @@ from ruleminer.sources.schema import Table, quote_identifier
 
 _TYPES = {Kind.INTEGER: "BIGINT", Kind.BOOLEAN: "BOOLEAN"}
 
+CATALOGS = ("memory", "system", "temp", CATALOG)
+"""The databases that a connection knows, behind whose names DuckDB does not look for a schema."""
+
 
 class Kept:
     """The tables, asked by DuckDB; those of a schema lie in one of that name."""
