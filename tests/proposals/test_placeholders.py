@@ -168,3 +168,22 @@ def test_what_stands_for_nothing_by_habit_is_left_out_from_two_examples_on(
         "vote": "",
     }
     assert made["vote"].derives == 200, "votes may be against"
+
+
+def test_a_frequent_value_is_left_out_beside_what_stands_for_nothing_by_habit(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "w.duckdb") as made:
+        made.execute(
+            "CREATE TABLE animal AS SELECT i::INTEGER AS id, CASE WHEN i % 10 = 0 THEN '' WHEN i % 2 = 1 THEN 'n/a' "
+            "ELSE 'a' || i % 60 || '@x.org' END AS mail FROM range(1, 201) r(i)"
+        )
+    (tmp_path / "o.ttl").write_text(
+        "@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . :mail a owl:DatatypeProperty .",
+        "utf-8",
+    )
+    examples = [("mail", str(n), f"a{n % 60}@x.org") for n in range(2, 38, 2) if n % 10]
+    api.extract(f"duckdb:///{tmp_path / 'w.duckdb'}", tmp_path / "o.ttl", examples, tmp_path / "run")
+    [proposal] = api.propose(tmp_path / "run").proposals.proposals
+    assert [rule_text(rule) for rule in proposal.proposed_rules] == [
+        'mail(x, y) <- animal(id: x, mail: y), y <> "", y <> "n/a"'
+    ]
+    assert proposal.derives == 80
