@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg2
+import pyarrow as pa
 import pytest
 from sqlalchemy.engine import make_url
 
-from ruleminer.errors import NotKeptWarning
+from ruleminer.errors import ConnectionLostError, NotKeptWarning
 from ruleminer.extraction import at_hand as at_hand_module
 from ruleminer.extraction.at_hand import at_hand
 from ruleminer.extraction.catalog import catalog_of
@@ -227,6 +228,33 @@ def test_the_memory_that_tables_take_is_bounded(empty_postgres: str) -> None:
         assert kept == 200_000 * 288
         ((used,),) = here.rows("SELECT sum(memory_usage_bytes) FROM duckdb_memory()")
         assert used <= 30_000_000
+
+
+def test_rows_that_come_again_after_a_lost_connection_take_no_room_twice(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(empty_postgres, "CREATE TABLE t AS SELECT i, repeat('x', 900) AS x FROM generate_series(1, 3000) i")
+    monkeypatch.setattr(at_hand_module, "_bytes", lambda database, tables: 0)
+    monkeypatch.setattr(at_hand_module, "_PACKED", 0.04)
+    streamed, streams = Database.arrow, list[int]()
+
+    def lost_once(self: Database, sql: str, params: object = None) -> pa.RecordBatchReader:
+        reader = streamed(self, sql)
+        streams.append(1)
+        if len(streams) > 1:
+            return reader
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from reader
+            raise ConnectionLostError("lost")
+
+        return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+    monkeypatch.setattr(Database, "arrow", lost_once)
+    with open_database(empty_postgres) as there, at_hand(there, 100_000_000, 60, silent) as here:
+        assert here is not there
+        assert len(streams) == 2
+        assert [table.rows for table in here.schema.tables] == [3000]
 
 
 @pytest.mark.live
