@@ -48,7 +48,7 @@ INSERT INTO numbers VALUES
   (1006, 0, 0, 1e40, 0, 0, 1e-20, 1.7976931348623157e308), (1007, 0, 0, -1e-30, 0, 0, -1e38, 5e-324),
   (1008, 0, 0, 123456789012345678901234567890.123456789, 0, 0, 17.45, 123456789.123456789),
   (1009, 0, 0, 123456789012345678901234567890.123456788, 0, 0, 0.1, 0.30000000000000004),
-  (1010, 0, 0, 100, 100, 10, 100, -1e26);
+  (1010, 0, 0, 100, 100, 10, 100, -1e26), (1011, 0, 0, '-0', 0, 0, '-0', '-0'), (1012, 0, 0, '-0.00', 0, 0, 0, 0);
 CREATE TABLE times (id int PRIMARY KEY, day date, moment timestamp, "with zone" timestamptz, hour time, span interval);
 INSERT INTO times SELECT i, date '1999-12-25' + i % 40, timestamp '2020-01-01' + i * interval '1.5 hours 1 ms',
   timestamptz '2020-06-01 00:00:00.5+02' + i % 90 * interval '1 day', time '00:00' + i * interval '1 s',
