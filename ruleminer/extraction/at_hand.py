@@ -124,7 +124,7 @@ class _Loading:
         attach_kept(connection, self._database.schema_name)
         for number, table in enumerate(self._tables):
             try:
-                rows = patiently(partial(self._keep, connection, table, number, progress))
+                rows = patiently(partial(self._keep, connection, table, number, self._room, progress))
             except (ConnectionLostError, DatabaseTimeoutError):
                 raise
             except DatabaseError:
@@ -150,10 +150,12 @@ class _Loading:
 
         return pa.RecordBatchReader.from_batches(reader.schema, batches())
 
-    def _keep(self, connection: duckdb.DuckDBPyConnection, table: Table, number: int, progress: Progress) -> int:
-        progress(
-            "reading", table.name, number, len(self._tables)
-        )  # where an interrupt is heard, should it be asked again
+    def _keep(
+        self, connection: duckdb.DuckDBPyConnection, table: Table, number: int, room: int, progress: Progress
+    ) -> int:
+        self._room = room  # what came before a connection was lost is thrown away
+        # Here an interrupt is heard, should it be asked again.
+        progress("reading", table.name, number, len(self._tables))
         with incoming(connection, self, Query(written_rows(table, self.dialect), ()), table.name):
             ((rows,),) = connection.execute(keeping(table, self._database.schema_name, "incoming")).fetchall()
         return int(rows)

@@ -146,7 +146,7 @@ def _shown(rules: Sequence[Rule], structure: Structure) -> dict[frozenset[str], 
             if concat is None or not spells_iri(rule, variable) or concat.transformations:
                 continue
             key, variables = entity_key(rule, variable, structure)
-            if len(concat.variables) != len(key) or not _is_key(key, structure):
+            if len(concat.variables) != len({*key}) or not _is_key(key, structure):
                 continue
             held = dict(zip(variables, key, strict=True))
             text = "".join(legal_iri_text(part) if isinstance(part, str) else HOLE for part in concat.parts)

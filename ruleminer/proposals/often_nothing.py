@@ -20,6 +20,7 @@ from ruleminer.structure.structure import Structure
 _OFTEN = 0.05  # share of the rows from which it is a habit; in fewer it is a slip of the data
 _MANY = 10  # values of numbers beside which -1 is none of them: 1 and -1 are votes
 _FAR = "9999-12-31"
+_UTC = "+00"  # which an engine's own text of a moment may end in; no lexical form does
 _MINUS_ONE = re.compile(r"-1([.]0+)?")
 
 
@@ -50,7 +51,8 @@ def _nothing_of(own: ColumnProfile, place: Place, structure: Structure) -> str |
         is_most_frequent = not own.common or own.common[0][0] == "-1"
         return "-1" if _MINUS_ONE.fullmatch(own.low or "") and own.distinct > _MANY and is_most_frequent else None
     if known.kind in (Kind.DATE, Kind.TIMESTAMP):
-        return own.high if (own.high or "").startswith(_FAR) else None
+        high = own.high or ""
+        return high.removesuffix(_UTC) if high.startswith(_FAR) else None
     return None
 
 

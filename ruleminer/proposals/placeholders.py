@@ -7,7 +7,7 @@ column is therefore tried without the value that is most frequent there (where v
 the greatest), if examples drawn at random would have shown it twice and more, and none does. It competes like any
 other rule, and pays for the value. What a link says where it leads to nothing (0, below all keys) costs nothing to
 leave out, however few the examples are: there is no such thing. Nor does what stands for nothing by habit, such as an
-empty text (`often_nothing.py`).
+empty text (`often_nothing.py`); a frequent value is then left out beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ruleminer.proposals.often_nothing import often_nothing
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
-from ruleminer.rules.values import Place, Rule
+from ruleminer.rules.values import Constant, Place, Rule, Variable
 from ruleminer.sources.database import Database
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
@@ -78,12 +78,17 @@ def _narrower(
                 profile = structure.profile.column(*place)
                 key = structure.profile.column(*space.key) if (space := structure.space(place)) else None
                 frequent = suspects(profile, len(derived), key) if profile and len(pool.positives) >= _EXPECTED else ()
-                for text in (nothing[place],) if place in nothing else frequent:
+                known = [nothing[place]] if place in nothing else []
+                others = [] if known and space else [text for text in frequent if text not in known]
+                spelt = rule.definition_of(argument) is not None
+                always: tuple[tuple[Variable, Constant], ...] = ()
+                for text in (*known, *others):
                     constant = constant_of(text, structure.schema.type_of(*place).kind)
-                    spelt = rule.definition_of(argument) is not None
                     shown = (text in fact[number] if spelt else text == fact[number] for fact in derived)
                     if constant is not None and not (spelt and not text) and not any(shown):
-                        yield replace(rule, exclusions=((variable, constant),))
+                        left_out = (*always, (variable, constant))
+                        always = left_out if text in known else always
+                        yield replace(rule, exclusions=left_out)
 
 
 def suspects(profile: ColumnProfile, examples: int, key: ColumnProfile | None) -> Iterator[str]:

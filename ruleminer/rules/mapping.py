@@ -17,8 +17,9 @@ _UCSCHAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
 _RESERVED = re.compile(f"[^A-Za-z0-9._~{_UCSCHAR}-]")
 _NEVER_IN_AN_IRI = re.compile(r'[\x00-\x20<>"{}|\\^`\x7f-\x9f]')
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-LOOKS_LIKE_IRI = "://|^(urn|tag):"
-"""A pattern of what a text has that is meant as an IRI; `album:4` is a key of a table."""
+LOOKS_LIKE_IRI = r"://|^urn:|^tag:[^,:]+,\d{4}"
+"""A pattern of what a text has that is meant as an IRI; `album:4` is a key of a table, and `tag:4` of one of tags."""
+_LOOKS_LIKE_IRI = re.compile(LOOKS_LIKE_IRI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def is_absolute(text: str) -> bool:
 
 def looks_like_iri(text: str) -> bool:
     """Whether a text is meant as an IRI, and not as a key, a name or a key of a table."""
-    return "://" in text or text.startswith(("urn:", "tag:"))
+    return _LOOKS_LIKE_IRI.search(text) is not None
 
 
 def _percent_encoded(match: re.Match[str]) -> str:

@@ -191,7 +191,9 @@ def _filled_up(value: str, dialect: Dialect) -> str:
 def _value(table: Table, column: Column, dialect: Dialect) -> str:
     """What is counted of a column: not every type that is read as text can be compared."""
     name, column_type = quote_identifier(column.name), table.type_of(column.name)
-    is_written = dialect.keeps_texts and column.kind is Kind.DECIMAL and not column_type.is_float
+    is_written = dialect.keeps_texts and column.kind is Kind.DECIMAL
+    if is_written and column_type.is_float:  # by their forms some would be one, and by their texts 0 is two
+        return f"CASE WHEN {name} = '-0' THEN '0' ELSE {name} END"
     if column_type.is_array or is_written:
         form = dialect.lexical(exp.column(exp.to_identifier(column.name, quoted=True)), column_type)
         return str(form.sql(dialect.name))

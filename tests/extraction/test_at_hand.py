@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import psycopg2
+import pyarrow as pa
 import pytest
 from sqlalchemy.engine import make_url
 
-from ruleminer.errors import NotKeptWarning
+from ruleminer.errors import ConnectionLostError, NotKeptWarning
 from ruleminer.extraction import at_hand as at_hand_module
 from ruleminer.extraction.at_hand import at_hand
 from ruleminer.extraction.catalog import catalog_of
@@ -47,7 +48,7 @@ INSERT INTO numbers VALUES
   (1006, 0, 0, 1e40, 0, 0, 1e-20, 1.7976931348623157e308), (1007, 0, 0, -1e-30, 0, 0, -1e38, 5e-324),
   (1008, 0, 0, 123456789012345678901234567890.123456789, 0, 0, 17.45, 123456789.123456789),
   (1009, 0, 0, 123456789012345678901234567890.123456788, 0, 0, 0.1, 0.30000000000000004),
-  (1010, 0, 0, 100, 100, 10, 100, -1e26);
+  (1010, 0, 0, 100, 100, 10, 100, -1e26), (1011, 0, 0, '-0', 0, 0, '-0', '-0'), (1012, 0, 0, '-0.00', 0, 0, 0, 0);
 CREATE TABLE times (id int PRIMARY KEY, day date, moment timestamp, "with zone" timestamptz, hour time, span interval);
 INSERT INTO times SELECT i, date '1999-12-25' + i % 40, timestamp '2020-01-01' + i * interval '1.5 hours 1 ms',
   timestamptz '2020-06-01 00:00:00.5+02' + i % 90 * interval '1 day', time '00:00' + i * interval '1 s',
@@ -227,6 +228,33 @@ def test_the_memory_that_tables_take_is_bounded(empty_postgres: str) -> None:
         assert kept == 200_000 * 288
         ((used,),) = here.rows("SELECT sum(memory_usage_bytes) FROM duckdb_memory()")
         assert used <= 30_000_000
+
+
+def test_rows_that_come_again_after_a_lost_connection_take_no_room_twice(
+    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(empty_postgres, "CREATE TABLE t AS SELECT i, repeat('x', 900) AS x FROM generate_series(1, 3000) i")
+    monkeypatch.setattr(at_hand_module, "_bytes", lambda database, tables: 0)
+    monkeypatch.setattr(at_hand_module, "_PACKED", 0.04)
+    streamed, streams = Database.arrow, list[int]()
+
+    def lost_once(self: Database, sql: str, params: object = None) -> pa.RecordBatchReader:
+        reader = streamed(self, sql)
+        streams.append(1)
+        if len(streams) > 1:
+            return reader
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from reader
+            raise ConnectionLostError("lost")
+
+        return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+    monkeypatch.setattr(Database, "arrow", lost_once)
+    with open_database(empty_postgres) as there, at_hand(there, 100_000_000, 60, silent) as here:
+        assert here is not there
+        assert len(streams) == 2
+        assert [table.rows for table in here.schema.tables] == [3000]
 
 
 @pytest.mark.live

@@ -215,6 +215,19 @@ def test_things_with_a_compound_key_have_the_iris_that_examples_show_however_a_r
     assert mapping_of(rules[1:], ontology, again).rules[0].subject == keyed.subject
 
 
+def test_an_iri_that_holds_a_key_twice_is_no_template_of_it(ontology: Ontology) -> None:
+    structure = structure_of(table("papers", "no"), table("parts", "a", "b", key=2))
+    rules = rules_of(
+        """Paper(x) <- papers(no: a), x = "http://a.b/" ++ a ++ "/" ++ a
+           Document(x) <- papers(no: x)
+           Paper(x) <- parts(a: a, b: b), x = "http://a.b/" ++ a ++ "/" ++ b ++ "/" ++ a
+           Document(x) <- parts(a: a, b: b), x = a ++ "/" ++ b"""
+    )
+    policy = identity_policy(ontology, rules, {}, None, structure)
+    _, paper, _, part = mapping_of(rules, ontology, policy).rules
+    assert prefix(paper.subject) != "http://a.b/" != prefix(part.subject)
+
+
 def test_a_rule_that_spells_an_iri_keeps_it(ontology: Ontology) -> None:
     found, policy = triples(
         ontology,

@@ -134,14 +134,17 @@ def test_what_leads_to_nothing_is_left_out_from_the_first_example_on(tmp_path: P
 
 def animals(folder: Path, engine: str, request: pytest.FixtureRequest) -> Database:
     """Animals of which some have no e-mail, no weight and no end, and votes of which some are against."""
+    zone = "" if engine == "sqlite" else "+00"
     rows = ", ".join(
         f"({n}, '{'' if n % 4 == 0 else f'a{n}@x.org'}', {'-1' if n % 6 == 0 else n / 8}, "
-        f"'{'9999-12-31' if n % 5 == 0 else f'2020-01-{n % 28 + 1:02}'}', {'-1' if n % 3 == 0 else '1'})"
+        f"'{'9999-12-31' if n % 5 == 0 else f'2020-01-{n % 28 + 1:02}'}', {'-1' if n % 3 == 0 else '1'}, "
+        f"'{'9999-12-31 00:00:00' if n % 5 == 0 else f'2020-01-{n % 28 + 1:02} 10:00:00'}{zone}')"
         for n in range(1, 201)
     )
     url = request.getfixturevalue("empty_postgres") if engine == "postgres" else ""
     sql = (
-        "CREATE TABLE animal (id INTEGER PRIMARY KEY, mail VARCHAR(20), weight DECIMAL(8,3), gone DATE, vote INTEGER);"
+        "CREATE TABLE animal (id INTEGER PRIMARY KEY, mail VARCHAR(20), weight DECIMAL(8,3), gone DATE, vote INTEGER,"
+        f" until {'TIMESTAMP WITH TIME ZONE' if zone else 'TIMESTAMP'});"
         f"INSERT INTO animal VALUES {rows};"
     )
     return filled_database(engine, sql, folder, url)
@@ -153,11 +156,12 @@ def test_what_stands_for_nothing_by_habit_is_left_out_from_two_examples_on(
 ) -> None:
     (tmp_path / "o.ttl").write_text(
         "@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . "
-        + " ".join(f":{name} a owl:DatatypeProperty ." for name in ("mail", "weight", "gone", "vote")),
+        + " ".join(f":{name} a owl:DatatypeProperty ." for name in ("mail", "weight", "gone", "vote", "until")),
         "utf-8",
     )
     examples = [("mail", "1", "a1@x.org"), ("mail", "2", "a2@x.org"), ("weight", "1", "0.125"), ("weight", "2", "0.25")]
     examples += [("gone", "1", "2020-01-02"), ("gone", "2", "2020-01-03"), ("vote", "1", "1"), ("vote", "2", "1")]
+    examples += [("until", str(n), f"2020-01-0{n + 1} 10:00:00") for n in (1, 2)]
     with animals(tmp_path, engine, request) as database:
         api.extract(database, tmp_path / "o.ttl", examples, tmp_path / "run")
         made = {one.predicate: one for one in api.propose(tmp_path / "run", database=database).proposals.proposals}
@@ -166,5 +170,25 @@ def test_what_stands_for_nothing_by_habit_is_left_out_from_two_examples_on(
         "weight": "<> -1.0",
         "gone": "<> 9999-12-31",
         "vote": "",
+        "until": "<> 9999-12-31T00:00:00",
     }
     assert made["vote"].derives == 200, "votes may be against"
+
+
+def test_a_frequent_value_is_left_out_beside_what_stands_for_nothing_by_habit(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "w.duckdb") as made:
+        made.execute(
+            "CREATE TABLE animal AS SELECT i::INTEGER AS id, CASE WHEN i % 10 = 0 THEN '' WHEN i % 2 = 1 THEN 'n/a' "
+            "ELSE 'a' || i % 60 || '@x.org' END AS mail FROM range(1, 201) r(i)"
+        )
+    (tmp_path / "o.ttl").write_text(
+        "@prefix : <http://e.org/> . @prefix owl: <http://www.w3.org/2002/07/owl#> . :mail a owl:DatatypeProperty .",
+        "utf-8",
+    )
+    examples = [("mail", str(n), f"a{n % 60}@x.org") for n in range(2, 38, 2) if n % 10]
+    api.extract(f"duckdb:///{tmp_path / 'w.duckdb'}", tmp_path / "o.ttl", examples, tmp_path / "run")
+    [proposal] = api.propose(tmp_path / "run").proposals.proposals
+    assert [rule_text(rule) for rule in proposal.proposed_rules] == [
+        'mail(x, y) <- animal(id: x, mail: y), y <> "", y <> "n/a"'
+    ]
+    assert proposal.derives == 80

@@ -16,6 +16,8 @@ from ruleminer.rules.mapping import LOOKS_LIKE_IRI, looks_like_iri
         ("urn:isbn:1", True),
         ("tag:h,2021:album/1", True),
         ("album:4", False),
+        ("tag:4", False),
+        ("tag:rock, pop", False),
         ("AC/DC", False),
         ("turn:1", False),
         ("", False),
