@@ -29,6 +29,8 @@ import ruleminer
 from ruleminer.errors import ConnectionLostError, DatabaseError, DatabaseTimeoutError
 from ruleminer.extraction import cells
 from ruleminer.extraction.pipeline import ExtractOptions
+from ruleminer.proposals.derivations import Derivations
+from ruleminer.proposals.reach import End
 from ruleminer.proposals.stage import Delivery
 from ruleminer.rules.dialects import BOUND, SPARK
 from ruleminer.rules.expressions import column_of, verbatim
@@ -36,7 +38,7 @@ from ruleminer.rules.literals import text_sql
 from ruleminer.rules.mapping import iri_safe
 from ruleminer.rules.transformation_sql import transformed_sql
 from ruleminer.rules.transformations import TRANSFORMATIONS, transformed
-from ruleminer.rules.values import Transformed, Variable
+from ruleminer.rules.values import Place, Transformed, Variable
 from ruleminer.sources import patience
 from ruleminer.sources.database import Database, open_database
 from ruleminer.sources.engines.spark import Spark
@@ -299,6 +301,13 @@ def test_structure_candidates_mapping_draft_and_triples_are_those_of_duckdb(shop
     assert len(one["candidates"]) > 10
     assert sum(bool(texts) for _, _, texts, _ in one["drafted"]) > 3
     assert len(one["triples"]) > 50
+
+
+def test_shares_of_rows_are_exact(shop: Path) -> None:
+    """The mean of 1.0 and 0.0 would be a decimal of five digits, and rules would be as probable as those say."""
+    ends = {End(Place("orders", "number"), "1007"): 7 / 30, End(Place("customer", "id"), "5", ("joined",)): 5 / 12}
+    with open_database(spark_url(shop / "lake")) as database:
+        assert Derivations(database).shares_up_to(ends) == ends
 
 
 def _read(folder: Path, form: str) -> set[Any]:
