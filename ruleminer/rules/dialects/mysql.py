@@ -101,7 +101,8 @@ MYSQL = Dialect(
     compares_exactly=False,
     escapes_percent=True,
     trim=lambda side, text, character: f"TRIM({side} {character} FROM {text})",  # of one character
-    is_digits=lambda text: f"({text} <> '' AND {text} NOT REGEXP '[^0-9]')",
+    # A mapping that is read again is printed anew, and REGEXP then as REGEXP_LIKE, which MariaDB lacks.
+    is_digits=lambda text: f"({text} <> '' AND LENGTH(REGEXP_REPLACE({text}, '[0-9]+', '')) = 0)",
     joined=lambda parts: f"CONCAT({', '.join(parts)})",
     since_1970=_since_1970,
     number_text=_number_text,

@@ -77,21 +77,21 @@ _BACKSLASH = "a name with a backslash cannot be quoted: it would take the meanin
 
 # Spark does not say of its functions what they do, and some call Java or read files.
 _ALLOWED = frozenset(
-    """abs all and any array array_contains array_join as ascii avg between bigint by bool_and bool_or boolean bround
+    """abs all and any array array_contains array_join as ascii avg between bigint bool_and bool_or boolean bround by
     case cast ceil ceiling char char_length character_length chr coalesce collect_list collect_set concat concat_ws
     contains count cross cume_dist date date_add date_diff date_format date_sub datediff day dayofmonth dayofweek
     dayofyear decimal decode dense_rank distinct double else encode end endswith except exists exp explode extract
-    first first_value float floor format_number from from_json from_unixtime get_json_object greatest group having
-    hex hour if ifnull ilike in initcap instr int intersect interval is isnotnull isnull join json_array_length
-    json_tuple lag last last_day last_value lateral lcase lead least left length like limit ln locate log log10 log2
-    lower ltrim make_date map max md5 mean median min minute mod month months_between named_struct nanvl not nth_value
-    ntile nullif nvl nvl2 on or order over overlay partition percent_rank pmod position pow power quarter rank regexp
-    regexp_extract regexp_extract_all regexp_like regexp_replace replace reverse right rint rlike round row_number rtrim
-    second select sha1 sha2 sign size smallint some sort_array split split_part sqrt stack startswith std stddev
-    str_to_map string struct substr substring substring_index sum then timestamp tinyint to_char to_date to_json
-    to_number to_timestamp transform translate trim trunc try_cast try_divide try_to_date try_to_number
-    try_to_timestamp typeof ucase unbase64 unhex union unix_timestamp upper url_encode url_decode using values varchar
-    variance week weekday when where with year zip_with""".split()  # noqa: SIM905
+    first first_value float floor format_number format_string from from_json from_unixtime get_json_object greatest
+    group having hex hour if ifnull ilike in initcap instr int intersect interval is isnotnull isnull join
+    json_array_length json_tuple lag last last_day last_value lateral lcase lead least left length like limit ln locate
+    log log10 log2 lower ltrim make_date map max md5 mean median min minute mod month months_between named_struct nanvl
+    not nth_value ntile nullif nvl nvl2 on or order over overlay partition percent_rank pmod position pow power quarter
+    rank regexp regexp_extract regexp_extract_all regexp_like regexp_replace replace reverse right rint rlike round
+    row_number rtrim second select sha1 sha2 sign size smallint some sort_array split split_part sqrt stack startswith
+    std stddev str_to_map string struct substr substring substring_index sum then timestamp timestamp_seconds tinyint
+    to_char to_date to_json to_number to_timestamp transform translate trim trunc try_cast try_divide try_to_date
+    try_to_number try_to_timestamp typeof ucase unbase64 unhex union unix_timestamp upper url_decode url_encode using
+    values varchar variance week weekday when where with year zip_with""".split()  # noqa: SIM905
 )
 
 
