@@ -1,7 +1,7 @@
 """A run over a warehouse, simulated: hours on a cluster of so many cores, what they cost, and what gives out first.
 
     python benchmarks/spark.py --rows 250000 --json run.json
-    python benchmarks/cluster.py --run run.json --large 10087172 16 127 718 --check 80911 16 123 102
+    python benchmarks/cluster.py --run run.json --large 10087172 16 121 561 --check 80911 16 123 102
 
 Constants come from two measured runs of structure and extraction on Spark. Of the first, processor seconds that are
 no task's and not those of the start, over its statements, are what the driver takes for one. Of both, what a task

@@ -39,6 +39,7 @@ _SMALL = {  # a local Java process that is started for little: compilers of code
 }
 _SIZE = re.compile(r"(\d+)([kmgt]?)b?", re.IGNORECASE)
 _PAGES = 2**13  # that a task may have
+_HEADER = 16  # bytes that Java puts before an array
 _OLDEST_JAVA = 17
 _starting = threading.Lock()
 
@@ -76,11 +77,12 @@ def page_size(options: Mapping[str, str]) -> str:
     """The pages in which tasks of a local session get memory: the smallest that let one task have all there is.
 
     Each broadcast and each aggregate takes a page, however few its rows; of Spark's own size, up to 64 MB, those of a
-    few hundred small statements keep Java busy with garbage.
+    few hundred small statements keep Java busy with garbage. With its header a page fills whole megabytes: G1 gives an
+    array of a region and a byte two regions, and then what Spark thinks it may have is more than there is.
     """
     told = _SIZE.fullmatch(options.get("spark.driver.memory", ""))
     megabytes = int(told[1]) * 1024 ** ("kmgt".index(told[2].lower() or "m") - 1) if told else 1024
-    return f"{max(1, math.ceil(megabytes / _PAGES))}m"
+    return f"{max(1, math.ceil(megabytes / _PAGES)) * 2**20 - _HEADER}b"
 
 
 def _refuse_changes(session: SparkSession, wanted: Mapping[str, str | None]) -> None:
