@@ -356,8 +356,8 @@ def network_of(terms: MeasuredTerms, notes: list[str]) -> Joint | None:
     known = meaning()
     if known is None:
         notes.append(
-            f"names are compared by their letters only: with the package {PACKAGE} they would be by meaning, too "
-            "(pip install 'ruleminer[meaning]')"
+            "names are compared by their letters and as words of one kind; with the package "
+            f"{PACKAGE} more of their meaning would be heard (pip install 'ruleminer[meaning]')"
         )
     return Joint(World(derivations, known), ontology)
 

@@ -1,7 +1,8 @@
 """What words mean: vectors of names, in which author lies near writer and staff near employee.
 
 The vectors are those that the package wordllama carries (MIT licence, 16 MB, static: a row for each piece of a word).
-It need not be there: without it names are compared by their letters alone, and whoever decides says so.
+It need not be there: without it names are compared by their letters and as words of one kind (`lexicon.py`), and
+whoever decides says so.
 """
 
 from __future__ import annotations

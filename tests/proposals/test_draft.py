@@ -71,7 +71,7 @@ def test_without_vectors_names_are_compared_by_letters_and_that_is_told(
 ) -> None:
     monkeypatch.setattr("ruleminer.proposals.term_proposals.meaning", lambda: None)
     delivery = draft_mapping(DraftRequest(asked.db, asked.ontology, tmp_path))
-    assert any("names are compared by their letters only" in note for note in delivery.proposals.notes)
+    assert any("letters and as words of one kind" in note for note in delivery.proposals.notes)
     by_name = {one.predicate: one for one in delivery.proposals.proposals}
     assert by_name["Book"].texts == ("Book(x) <- Book(ID: x)",)
 
