@@ -482,6 +482,14 @@ class Derivations:
             return self.structure.schema.type_of(*rule.places_of(argument)[0]).kind
         return Kind.TEXT if concat.only is None else result_kind(concat.only)
 
+    def one_row(self, sort: str, sql: str) -> tuple[Any, ...] | None:
+        """The one row that answers a question about columns; None where the database does not say."""
+        try:
+            (row,) = self._rows(sort, sql)
+        except DatabaseError:
+            return None
+        return row
+
     def _rows(self, sort: str, sql: str, parameters: Parameters = None) -> list[tuple[Any, ...]]:
         self.statements[sort] += 1
         if self.lost is not None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ruleminer.errors import ConnectionLostError, DatabaseError
 from ruleminer.proposals.derivations import Derivations
 from ruleminer.rules.lexical import lexical_form
 from ruleminer.rules.values import Place, Rule
@@ -81,17 +80,15 @@ def is_in_order(code: Place, before: Rule, derivations: Derivations) -> bool:
         return True
     shares = np.array([rows for _, rows in profile.common]) / profile.filled
     own = quote_identifier(code.column)
-    try:
-        ((changes,),) = database.rows(
-            f"SELECT sum(CASE WHEN v <> w THEN 1 ELSE 0 END) FROM (SELECT {own} AS v, "
-            f"lag({own}) OVER (ORDER BY {quote_identifier(keys[0])}) AS w "
-            f"FROM {database.quoted(code.table)} WHERE {own} IS NOT NULL) AS d"
-        )
-    except ConnectionLostError:
-        raise
-    except DatabaseError:
+    told = derivations.one_row(
+        "columns",
+        f"SELECT sum(CASE WHEN v <> w THEN 1 ELSE 0 END) FROM (SELECT {own} AS v, "
+        f"lag({own}) OVER (ORDER BY {quote_identifier(keys[0])}) AS w "
+        f"FROM {database.quoted(code.table)} WHERE {own} IS NOT NULL) AS d",
+    )
+    if told is None:
         return True
-    return float(changes or 0) < profile.filled * (1.0 - float((shares**2).sum())) / 2
+    return float(told[0] or 0) < profile.filled * (1.0 - float((shares**2).sum())) / 2
 
 
 def is_within(rule: Rule, other: Rule) -> bool:

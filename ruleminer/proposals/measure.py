@@ -95,8 +95,7 @@ class Measure:
         usable = [one for one in found if one is not None]
         finer = refinements(usable, self.derivations, self.prior_of, self.weights)
         shapes = conditions_of_shapes([one.pool for one in usable], self.derivations.database.schema)
-        asked = self.derivations.structure, self.weights, self.derivations.database, self._nothing
-        filled = without_placeholders(usable, *asked)
+        filled = without_placeholders(usable, self.derivations, self.weights, self._nothing)
         finer = [list(chain(*some)) for some in zip(finer, shapes, filled, strict=True)]
         refined = [one for one, rules in zip(usable, finer, strict=True) if rules]
         more = with_rules([one.pool for one in refined], [rules for rules in finer if rules], REFINED, self.derivations)

@@ -8,12 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ruleminer.errors import ConnectionLostError, DatabaseError
+from ruleminer.proposals.derivations import Derivations
 from ruleminer.rules.expressions import column_of
 from ruleminer.rules.literals import text_sql
 from ruleminer.rules.values import Kind, Place
-from ruleminer.sources.database import Database
-from ruleminer.sources.patience import patiently
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
@@ -24,8 +22,9 @@ _UTC = "+00"  # which an engine's own text of a moment may end in; no lexical fo
 _MINUS_ONE = re.compile(r"-1([.]0+)?")
 
 
-def often_nothing(places: Iterable[Place], structure: Structure, database: Database) -> dict[Place, str]:
+def often_nothing(places: Iterable[Place], derivations: Derivations) -> dict[Place, str]:
     """What stands for nothing in some columns, where it does so often; columns of links and keys are left out."""
+    structure = derivations.structure
     found: dict[Place, str] = {}
     asked: dict[str, dict[Place, str]] = {}
     for place in sorted(set(places)):
@@ -38,7 +37,7 @@ def often_nothing(places: Iterable[Place], structure: Structure, database: Datab
         elif dict(own.common).get(text, 0) >= _OFTEN * own.filled:
             found[place] = text
     for table, texts in asked.items():
-        found |= _counted(table, texts, structure, database)
+        found |= _counted(table, texts, derivations)
     return found
 
 
@@ -56,25 +55,19 @@ def _nothing_of(own: ColumnProfile, place: Place, structure: Structure) -> str |
     return None
 
 
-def _counted(table: str, texts: Mapping[Place, str], structure: Structure, database: Database) -> dict[Place, str]:
+def _counted(table: str, texts: Mapping[Place, str], derivations: Derivations) -> dict[Place, str]:
     """Those of a table's columns that have their text often; none where the database does not say."""
+    structure, database = derivations.structure, derivations.database
     dialect = database.dialect
     forms = []
     for place, text in texts.items():
         known = structure.schema.type_of(*place)
         form = dialect.lexical(column_of("t", place.column), known).sql(dialect.name)
         forms.append(f"sum(CASE WHEN {form} = {text_sql(text, dialect).sql(dialect.name)} THEN 1 ELSE 0 END)")
-    try:
-        ((*counts,),) = patiently(
-            lambda: list(database.rows(f"SELECT {', '.join(forms)} FROM {database.quoted(table)} AS t"))
-        )
-    except ConnectionLostError:
-        raise
-    except DatabaseError:
-        return {}
+    counts = derivations.one_row("columns", f"SELECT {', '.join(forms)} FROM {database.quoted(table)} AS t")
     found = {}
-    for (place, text), count in zip(texts.items(), counts, strict=True):
+    for (place, text), count in zip(texts.items(), counts or (None,) * len(texts), strict=True):
         own = structure.profile.column(*place)
-        if own is not None and (count or 0) >= _OFTEN * own.filled:
+        if own is not None and (count or 0) >= max(1.0, _OFTEN * own.filled):
             found[place] = text
     return found

@@ -17,13 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ruleminer.proposals.derivations import Derivations
 from ruleminer.proposals.no_values import stands_for_none
 from ruleminer.proposals.often_nothing import often_nothing
 from ruleminer.proposals.prior import PriorWeights
 from ruleminer.proposals.ranking import Measured, Ranker, rank
 from ruleminer.rules.lexical import constant_of
 from ruleminer.rules.values import Constant, Place, Rule, Variable
-from ruleminer.sources.database import Database
 from ruleminer.structure.profile import ColumnProfile
 from ruleminer.structure.structure import Structure
 
@@ -34,9 +34,8 @@ _EXPECTED_OF_NONE = 1.0  # … and with one that stands for no value wherever it
 
 def without_placeholders(
     measured: Sequence[Measured],
-    structure: Structure,
+    derivations: Derivations,
     weights: PriorWeights,
-    database: Database,
     nothing: dict[Place, str],
 ) -> list[list[Rule]]:
     """For each pool: its best rules, each without a frequent value that no example has.
@@ -51,7 +50,8 @@ def without_placeholders(
         if len(rule.arguments) > 1 and rule.definition_of(rule.arguments[1]) is None
         for variable in rule.variables_of(rule.arguments[1])
     )
-    nothing |= often_nothing((place for place in values if place not in nothing), structure, database)
+    nothing |= often_nothing((place for place in values if place not in nothing), derivations)
+    structure = derivations.structure
     return [
         list(dict.fromkeys(_narrower(one, some, structure, nothing))) for one, some in zip(measured, bases, strict=True)
     ]

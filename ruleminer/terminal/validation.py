@@ -106,7 +106,7 @@ def difference_tables(difference: MappingDifference) -> list[RichTable | str]:
         return [told, *notes]
     columns = ("term", "rules before", "rules after")
     if not difference.counted:
-        uncounted = "facts gained and lost are not counted without a database; give it with --db"
+        uncounted = "facts gained and lost are not counted where no database is given"
         return [table(told, columns, rows), uncounted, *notes]
     facts = [
         (_signed("+", one.gained), _signed("−", one.lost),

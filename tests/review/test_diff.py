@@ -35,7 +35,7 @@ def test_rules_and_facts_that_differ_are_told_by_term(run: Cli, tmp_path: Path) 
     plain = run("diff", "one", "two")
     assert plain.code == 0
     assert "3 terms differ, 1 are the same" in plain.out
-    assert "facts gained and lost are not counted without a database; give it with --db" in " ".join(plain.out.split())
+    assert "facts gained and lost are not counted where no database is given" in " ".join(plain.out.split())
     assert "such as" not in plain.out, "an empty column tells nothing"
     assert "0 terms differ" in run("diff", "one", "one").out
 
