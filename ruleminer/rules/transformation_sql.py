@@ -18,6 +18,22 @@ from ruleminer.rules.literals import text_sql
 from ruleminer.rules.transformations import COUNTED, FALSE, TRANSFORMATIONS, TRUE, shift_of
 from ruleminer.rules.values import Transformed
 
+_LONG_MONTHS = ("01", "03", "05", "07", "08", "10", "12")
+_LEAP = tuple(f"{number:02}" for number in range(4, 100, 4))  # the ends of leap years that do not end in 00
+_WRITTEN = {"DMY": (7, 4, 1), "MDY": (7, 1, 4), "YMD": (1, 6, 9)}  # where year, month and day stand
+_SHAPES = {"DMY": "__.__.____", "MDY": "__.__.____", "YMD": "____.__.__"}
+
+_NEEDS = {
+    "number": "is_number",
+    "scale": "is_number",
+    "times": "is_number",
+    "field": "json_scalar",
+    "item": "json_scalar",
+    "encoded": "percent_encoded",
+    "escaped": "percent_encoded",
+    "plus": "percent_encoded",
+}
+
 
 def transformed_sql(
     function: Transformed, text: exp.Expression, column: ColumnType | None, dialect: Dialect
@@ -45,23 +61,6 @@ def refusal(function: Transformed, column: ColumnType | None, dialect: Dialect) 
     if function.name in ("field", "item") and column is not None and not (dialect.checks_json or of_json):
         return f"{dialect.scheme}: {function.name}() takes a column of json or an array, not {column.sql_type}"
     return None
-
-
-_LONG_MONTHS = ("01", "03", "05", "07", "08", "10", "12")
-_LEAP = tuple(f"{number:02}" for number in range(4, 100, 4))  # the ends of leap years that do not end in 00
-_WRITTEN = {"DMY": (7, 4, 1), "MDY": (7, 1, 4), "YMD": (1, 6, 9)}  # where year, month and day stand
-_SHAPES = {"DMY": "__.__.____", "MDY": "__.__.____", "YMD": "____.__.__"}
-
-_NEEDS = {
-    "number": "is_number",
-    "scale": "is_number",
-    "times": "is_number",
-    "field": "json_scalar",
-    "item": "json_scalar",
-    "encoded": "percent_encoded",
-    "escaped": "percent_encoded",
-    "plus": "percent_encoded",
-}
 
 
 class _Words:
